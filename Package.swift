@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The layers of docs/architecture.md. Arrows point at what is imported; `scripts/check` builds with
+// `--explicit-target-dependency-import-check error`, so an import that is not listed here does not compile.
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+/// Tests read and write C memory only through the modules they test, and may use Foundation.
+let relaxed: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name + "Tests", dependencies: dependencies + ["TestKit"], exclude: [], resources: [],
+    swiftSettings: relaxed)
+}
+
+let package = Package(
+  name: "segrec",
+  products: [.executable(name: "segrec", targets: ["segrec"])],
+  targets: [
+    .systemLibrary(name: "CLibAV", pkgConfig: "libavdevice"),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd"),
+
+    module("HLS"),
+    module("Platform"),
+    module("LibAV", ["CLibAV"]),
+
+    module("Storage", ["HLS", "Platform"]),
+    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD"]),
+
+    module("Recording", ["LibAV", "Storage", "HLS", "Platform"]),
+    module("Delivery", ["HTTP", "Storage", "HLS", "Platform"]),
+    module("Origin", ["HTTP", "Storage", "HLS", "Platform", "LibAV"]),
+
+    .executableTarget(
+      name: "segrec", dependencies: ["Recording", "Delivery", "Origin", "Storage", "HTTP", "HLS", "Platform", "LibAV"],
+      swiftSettings: strict),
+
+    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: relaxed),
+    tests("HLS", ["HLS"]),
+    tests("Platform", ["Platform"]),
+    tests("LibAV", ["LibAV"]),
+    tests("Storage", ["Storage", "HLS", "Platform"]),
+    tests("HTTP", ["HTTP", "Platform"]),
+    tests("Recording", ["Recording", "LibAV", "Storage", "HLS", "Platform"]),
+    tests("Delivery", ["Delivery", "HTTP", "Storage", "HLS", "Platform"]),
+    tests("Origin", ["Origin", "HTTP", "Storage", "HLS", "Platform", "LibAV"]),
+    tests("segrec", ["segrec", "HLS"]),
+  ]
+)
