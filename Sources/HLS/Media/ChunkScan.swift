@@ -169,9 +169,7 @@ package struct TrackSpan: Equatable, Sendable {
   package private(set) var duration: UInt64
   /// Sum of the samples' sizes in bytes.
   package private(set) var bytes: UInt64
-  /// Shortest and longest duration of a sample, in `timescale` units.
-  package private(set) var shortestSample: UInt32
-  package private(set) var longestSample: UInt32
+  package private(set) var frames: FrameDurations
   /// Whether decoding may start at the first sample (`sample_is_non_sync_sample` is 0, ISO 14496-12 §8.8.3.1).
   package let startsWithSync: Bool
 
@@ -184,8 +182,7 @@ package struct TrackSpan: Equatable, Sendable {
     samples = fragment.samples
     duration = fragment.duration
     bytes = fragment.bytes
-    shortestSample = fragment.shortestSample
-    longestSample = fragment.longestSample
+    frames = fragment.frames
     startsWithSync = fragment.startsWithSync
   }
 
@@ -195,8 +192,7 @@ package struct TrackSpan: Equatable, Sendable {
     samples = samples.saturatingAdd(fragment.samples)
     duration = duration.saturatingAdd(fragment.duration)
     bytes = bytes.saturatingAdd(fragment.bytes)
-    shortestSample = min(shortestSample, fragment.shortestSample)
-    longestSample = max(longestSample, fragment.longestSample)
+    frames.add(fragment.frames)
   }
 
   /// From the first sample's decode time to the end of the last sample, in 90 kHz ticks; 0 when time runs backwards.

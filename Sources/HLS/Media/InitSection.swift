@@ -61,21 +61,47 @@ package struct MediaTrack: Equatable, Sendable {
   /// Units per second of decode times, more than 0.
   package let timescale: UInt32
   package let defaults: SampleDefaults
+  package let entry: SampleEntry
+  /// Size at which pictures are shown, in pixels: rotation and pixel shape applied; the coded size where the track
+  /// does not say. 0 for sound.
+  package let displayWidth: Int
+  package let displayHeight: Int
 
   init(_ trak: Box, defaults: [UInt32: SampleDefaults]) throws(MediaFormatError) {
     let boxes = try trak.children
-    id = try MediaTrack.trackID(try boxes.required("tkhd", of: "trak"))
+    let header = try TrackHeader(try boxes.required("tkhd", of: "trak"))
+    id = header.id
     let mdia = try boxes.required("mdia", of: "trak").children
     timescale = try MediaTrack.timescale(try mdia.required("mdhd", of: "mdia"))
     kind = try MediaTrack.kind(try mdia.required("hdlr", of: "mdia"))
     self.defaults = defaults[id] ?? SampleDefaults()
+    let minf = try mdia.required("minf", of: "mdia").children
+    let stbl = try minf.required("stbl", of: "minf").children
+    entry = try SampleEntry(try stbl.required("stsd", of: "stbl"), kind: kind)
+    let isShown = kind == .video && header.width > 0 && header.height > 0
+    displayWidth = isShown ? header.width : entry.width
+    displayHeight = isShown ? header.height : entry.height
   }
 
-  private static func trackID(_ tkhd: Box) throws(MediaFormatError) -> UInt32 {
-    var reader = tkhd.reader
-    let (version, _) = try reader.fullBoxHeader()
-    try reader.skip(version == 1 ? 16 : 8)
-    return try reader.u32()
+  /// `tkhd` (ISO 14496-12 §8.3.2).
+  private struct TrackHeader {
+    let id: UInt32
+    let width: Int
+    let height: Int
+
+    init(_ tkhd: Box) throws(MediaFormatError) {
+      var reader = tkhd.reader
+      let (version, _) = try reader.fullBoxHeader()
+      try reader.skip(version == 1 ? 16 : 8)
+      id = try reader.u32()
+      try reader.skip(4 + (version == 1 ? 8 : 4) + 16)
+      var matrix: [UInt32] = []
+      for _ in 0..<9 { matrix.append(try reader.u32()) }
+      let size = (Int(try reader.u32() >> 16), Int(try reader.u32() >> 16))
+      // A quarter turn leaves nothing on the matrix's diagonal.
+      let isTurned = matrix[0] == 0 && matrix[4] == 0 && matrix[1] != 0
+      (width, height) = isTurned ? (size.1, size.0) : size
+    }
   }
 
   private static func timescale(_ mdhd: Box) throws(MediaFormatError) -> UInt32 {

@@ -5,8 +5,7 @@ struct TrackFragment: Equatable {
   var samples: UInt64 = 0
   var duration: UInt64 = 0
   var bytes: UInt64 = 0
-  var shortestSample: UInt32 = .max
-  var longestSample: UInt32 = 0
+  var frames = FrameDurations()
   var startsWithSync = false
 
   /// Decode times above this are damage: 2^62 units are 1,600 years even at 90 MHz.
@@ -36,11 +35,11 @@ struct TrackFragment: Equatable {
       guard time <= largestTime else { throw MediaFormatError(box: "tfdt", reason: "holds an impossible time") }
       fragment.decodeTime = time
     }
-    for trun in boxes.all("trun") { try fragment.add(trun, defaults) }
+    for trun in boxes.all("trun") { try fragment.add(trun, defaults, tracks[index].timescale) }
     return (index, fragment)
   }
 
-  private mutating func add(_ trun: Box, _ defaults: SampleDefaults) throws(MediaFormatError) {
+  private mutating func add(_ trun: Box, _ defaults: SampleDefaults, _ timescale: UInt32) throws(MediaFormatError) {
     var reader = trun.reader
     let (_, flags) = try reader.fullBoxHeader()
     let count = try reader.u32()
@@ -57,6 +56,7 @@ struct TrackFragment: Equatable {
     var addedBytes: UInt64 = 0
     if hasDuration || hasSize || hasFlags || hasOffset {
       // Every turn consumes bytes, so a count that lies runs into the end of the box.
+      var alike: (duration: UInt32, count: UInt64) = (0, 0)
       for sample in 0..<count {
         let duration = hasDuration ? try reader.u32() : defaults.duration
         let size = hasSize ? try reader.u32() : defaults.size
@@ -64,16 +64,20 @@ struct TrackFragment: Equatable {
         if hasOffset { try reader.skip(4) }
         addedDuration += UInt64(duration)
         addedBytes += UInt64(size)
-        shortestSample = min(shortestSample, duration)
-        longestSample = max(longestSample, duration)
+        if duration == alike.duration {
+          alike.count += 1
+        } else {
+          frames.add(alike.duration, timescale: timescale, count: alike.count)
+          alike = (duration, 1)
+        }
         if sample == 0, firstFlags == nil { sampleFlags = flags }
       }
+      frames.add(alike.duration, timescale: timescale, count: alike.count)
     } else {
       // No bytes per sample: the count alone could say four thousand million.
       addedDuration = UInt64(count) * UInt64(defaults.duration)
       addedBytes = UInt64(count) * UInt64(defaults.size)
-      shortestSample = min(shortestSample, defaults.duration)
-      longestSample = max(longestSample, defaults.duration)
+      frames.add(defaults.duration, timescale: timescale, count: UInt64(count))
     }
     if samples == 0 { startsWithSync = sampleFlags & 0x1_0000 == 0 }
     let (durations, overflow) = duration.addingReportingOverflow(addedDuration)
