@@ -109,3 +109,12 @@ private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int
   let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
   return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
 }
+
+extension WallClockTime {
+  /// Reads the form `rfc3339` writes; nil for anything else, other spellings of RFC 3339 included.
+  package init?(rfc3339 text: some StringProtocol) {
+    // The compact form without its separators; one parser, and one set of impossible dates.
+    self.init(compact: String(text.filter { $0 != "-" && $0 != ":" }))
+    guard rfc3339 == text else { return nil }
+  }
+}
