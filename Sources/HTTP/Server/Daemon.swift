@@ -68,11 +68,14 @@ import Glibc
   }
 
   private static func free(_ settings: UnsafeMutablePointer<segrec_mhd_settings>) {
-    for unsafetext in unsafe [settings.pointee.certificate, settings.pointee.key] {
-      if let text = unsafe text { unsafe UnsafeMutablePointer(mutating: text).deallocate() }
-    }
+    unsafe free(text: settings.pointee.certificate)
+    unsafe free(text: settings.pointee.key)
     unsafe settings.deinitialize(count: 1)
     unsafe settings.deallocate()
+  }
+
+  private static func free(text: UnsafePointer<CChar>?) {
+    if let text = unsafe text { unsafe UnsafeMutablePointer(mutating: text).deallocate() }
   }
 }
 // Sendable: the library lets any thread stop a daemon, and one owner does it once.
