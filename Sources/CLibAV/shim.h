@@ -13,9 +13,11 @@
 #include <libavutil/error.h>
 #include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libavutil/samplefmt.h>
+#include <libavutil/time.h>
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
 
@@ -24,3 +26,19 @@ static const int segrec_AVERROR_EOF = AVERROR_EOF;
 static const int segrec_AVERROR_EXIT = AVERROR_EXIT;
 static const int segrec_AVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int segrec_AVERROR_EAGAIN = AVERROR(EAGAIN);
+static const int segrec_AVERROR_BSF_NOT_FOUND = AVERROR_BSF_NOT_FOUND;
+static const int segrec_AVERROR_DECODER_NOT_FOUND = AVERROR_DECODER_NOT_FOUND;
+static const int segrec_AVERROR_DEMUXER_NOT_FOUND = AVERROR_DEMUXER_NOT_FOUND;
+static const int segrec_AVERROR_ENCODER_NOT_FOUND = AVERROR_ENCODER_NOT_FOUND;
+static const int segrec_AVERROR_FILTER_NOT_FOUND = AVERROR_FILTER_NOT_FOUND;
+static const int segrec_AVERROR_MUXER_NOT_FOUND = AVERROR_MUXER_NOT_FOUND;
+static const int segrec_AVERROR_OPTION_NOT_FOUND = AVERROR_OPTION_NOT_FOUND;
+static const int segrec_AVERROR_PATCHWELCOME = AVERROR_PATCHWELCOME;
+static const int segrec_AVERROR_PROTOCOL_NOT_FOUND = AVERROR_PROTOCOL_NOT_FOUND;
+static const int segrec_AVERROR_STREAM_NOT_FOUND = AVERROR_STREAM_NOT_FOUND;
+static const int segrec_AVERROR_HTTP_BAD_REQUEST = AVERROR_HTTP_BAD_REQUEST;
+static const int segrec_AVERROR_HTTP_UNAUTHORIZED = AVERROR_HTTP_UNAUTHORIZED;
+static const int segrec_AVERROR_HTTP_FORBIDDEN = AVERROR_HTTP_FORBIDDEN;
+static const int segrec_AVERROR_HTTP_NOT_FOUND = AVERROR_HTTP_NOT_FOUND;
+static const int segrec_AVERROR_HTTP_OTHER_4XX = AVERROR_HTTP_OTHER_4XX;
+static const int segrec_AVERROR_HTTP_SERVER_ERROR = AVERROR_HTTP_SERVER_ERROR;

@@ -1,0 +1,76 @@
+import CLibAV
+
+/// Owns one decoder (`AVCodecContext`). Freed with `avcodec_free_context`. After each `send`, call `receive` until it says
+/// `.needsInput`; then `send` never has to be repeated.
+@safe package struct Decoder: ~Copyable {
+  package let name: String
+  private let raw: UnsafeMutablePointer<AVCodecContext>
+  private let timeBase: RationalTime
+
+  /// - Parameters:
+  ///   - threads: 1 is the default because each further frame thread keeps frames of its own in memory.
+  package init(stream: StreamInfo, threads: Int = 1) throws(AVError) {
+    try self.init(parameters: stream.parameters, timeBase: stream.timeBase, threads: threads)
+  }
+
+  package init(parameters: CodecParameters, timeBase: RationalTime, threads: Int = 1) throws(AVError) {
+    let name = parameters.codec.description
+    guard let codec = unsafe avcodec_find_decoder(parameters.codec.raw) else {
+      throw AVError(.openDecoder(name), code: segrec_AVERROR_DECODER_NOT_FOUND)
+    }
+    guard let raw = unsafe avcodec_alloc_context3(codec) else {
+      throw AVError(.allocate("a decoder"), code: -12)
+    }
+    var result = unsafe avcodec_parameters_to_context(raw, parameters.raw)
+    if result >= 0 {
+      unsafe raw.pointee.pkt_timebase = timeBase.raw
+      unsafe raw.pointee.thread_count = Int32(max(1, threads))
+      result = unsafe avcodec_open2(raw, codec, nil)
+    }
+    guard result >= 0 else {
+      var raw: UnsafeMutablePointer<AVCodecContext>? = unsafe raw
+      unsafe avcodec_free_context(&raw)
+      throw AVError(.openDecoder(name), code: result)
+    }
+    self.name = name
+    self.timeBase = timeBase
+    unsafe self.raw = raw
+  }
+
+  deinit {
+    var raw: UnsafeMutablePointer<AVCodecContext>? = unsafe raw
+    unsafe avcodec_free_context(&raw)
+  }
+
+  /// Damaged input throws (`.invalidData`); the decoder can go on with the next packet.
+  package mutating func send(_ packet: borrowing Packet) throws(AVError) {
+    // An empty packet would mean the end to libav.
+    guard !packet.isEmpty else { return }
+    let result = unsafe avcodec_send_packet(raw, packet.raw)
+    guard result >= 0 else { throw AVError(.decode(name), code: result) }
+  }
+
+  /// No more packets; what is held back for reordering comes out until `.ended`.
+  package mutating func drain() throws(AVError) {
+    let result = unsafe avcodec_send_packet(raw, nil)
+    guard result >= 0 || result == segrec_AVERROR_EOF else { throw AVError(.decode(name), code: result) }
+  }
+
+  /// Forgets what is held back and accepts packets again: after a jump in time or a drain.
+  package mutating func flush() { unsafe avcodec_flush_buffers(raw) }
+
+  /// Fills `frame`; its times are in the time base given at the start, `pts` being the best guess where the stream is
+  /// silent about it.
+  package mutating func receive(into frame: inout Frame) throws(AVError) -> CodingStep {
+    let result = unsafe avcodec_receive_frame(raw, frame.raw)
+    guard let step = codingStep(result) else { throw AVError(.decode(name), code: result) }
+    if step == .produced {
+      frame.pts = frame.bestTime
+      frame.timeBase = timeBase
+    }
+    return step
+  }
+}
+
+// Sendable: one owner, and libav gives codecs no thread affinity.
+extension Decoder: @unchecked Sendable {}

@@ -1,0 +1,243 @@
+import CLibAV
+import Glibc
+
+/// What to open and how.
+package struct InputRequest: Sendable {
+  /// Anything libav opens: a path, a URL, a device name; `-` is standard input.
+  package var url: String
+  /// A demuxer or device by name (`x11grab`, `v4l2`, `alsa`, `pulse`, `lavfi`); nil lets libav find out.
+  package var format: String?
+  /// For the demuxer and its protocol. One that neither knows is an error.
+  package var options: [MediaOption]
+  /// For opening and probing together.
+  package var openTimeout: Duration? = .seconds(30)
+  /// For one read; nil waits for ever.
+  package var readTimeout: Duration?
+  /// What `-` stands for.
+  package var standardInput: Int32 = 0
+
+  package init(url: String, format: String? = nil, options: [MediaOption] = []) {
+    self.url = url
+    self.format = format
+    self.options = options
+  }
+}
+
+/// Owns one demuxer (`AVFormatContext`): a file, a URL, a device or a pipe. Closed with `avformat_close_input`. Used by one
+/// thread at a time; only `Interruption` may be used from another meanwhile.
+@safe package struct MediaInput: ~Copyable {
+  package let name: InputName
+  /// Names of the demuxer, comma separated (`mov,mp4,m4a,3gp,3g2,mj2`).
+  package let formatName: String
+  package let streams: [StreamInfo]
+  /// Best video and best audio stream (`av_find_best_stream`; the audio that belongs to the video is preferred). Cover art
+  /// is no video.
+  package let bestVideo: StreamInfo?
+  package let bestAudio: StreamInfo?
+  /// True where time does not wait for the reader: devices and real-time protocols. Frames not taken in time are lost.
+  package let isLive: Bool
+  /// Duration of the whole input in microseconds; nil when unknown.
+  package let duration: Int64?
+  /// First time in the input in microseconds; nil when unknown.
+  package let startTime: Int64?
+  /// Wall-clock time of time zero in microseconds since 1970 where a live input tells it (RTCP, device clocks); else nil.
+  package var startWallClock: Int64? {
+    let value = unsafe optionalTime(raw.pointee.start_time_realtime)
+    return value == 0 || value == Int64.min + 1 ? nil : value
+  }
+
+  private let raw: UnsafeMutablePointer<AVFormatContext>
+  private let interruption: Interruption
+  private let readTimeout: Duration?
+  private let reader: DescriptorReader?
+
+  /// Opens and probes. Errors: `AVError.kind` tells absent, forbidden, damaged, empty, unsupported and unreachable apart.
+  package init(_ request: InputRequest, interruption: Interruption) throws(AVError) {
+    _ = MediaLibrary.devices
+    let name = InputName(url: request.url)
+    let reader =
+      request.url == "-" ? DescriptorReader(descriptor: request.standardInput, interruption: interruption) : nil
+    interruption.arm(request.openTimeout)
+    let raw = try unsafe MediaInput.open(request, name, interruption, reader)
+    let streams: [StreamInfo]
+    do throws(AVError) {
+      streams = try unsafe MediaInput.streams(of: raw, name)
+    } catch {
+      unsafe MediaInput.close(raw, reader)
+      throw error
+    }
+    self.streams = streams
+    bestVideo = unsafe MediaInput.best(.video, relatedTo: -1, in: raw, streams)
+    bestAudio = unsafe MediaInput.best(.audio, relatedTo: bestVideo?.index ?? -1, in: raw, streams)
+    unsafe self.raw = raw
+    self.name = name
+    self.interruption = interruption
+    self.reader = reader
+    readTimeout = request.readTimeout
+    formatName = unsafe String(cString: raw.pointee.iformat.pointee.name)
+    isLive = unsafe MediaInput.isLive(raw, url: request.url)
+    let duration = unsafe optionalTime(raw.pointee.duration)
+    self.duration = duration.flatMap { $0 > 0 ? $0 : nil }
+    startTime = unsafe optionalTime(raw.pointee.start_time)
+    interruption.arm(nil)
+  }
+
+  deinit { unsafe MediaInput.close(raw, reader) }
+
+  /// Has libav skip packets of all other streams, which saves parsing them where the container allows.
+  package mutating func select(_ indices: Set<Int>) {
+    for index in unsafe 0..<Int(raw.pointee.nb_streams) {
+      unsafe raw.pointee.streams[index]?.pointee.discard = indices.contains(index) ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+    }
+  }
+
+  /// Fills `packet` with the next one, in the order of the input, its times in the time base of its stream.
+  ///
+  /// - Returns: false at the end of the input.
+  package mutating func read(into packet: inout Packet) throws(AVError) -> Bool {
+    while true {
+      if readTimeout != nil { interruption.arm(readTimeout) }
+      let result = unsafe av_read_frame(raw, packet.raw)
+      if result >= 0 {
+        let index = packet.streamIndex
+        guard index >= 0, unsafe index < Int(raw.pointee.nb_streams) else { continue }
+        if let stream = unsafe raw.pointee.streams[index] {
+          packet.timeBase = unsafe RationalTime(stream.pointee.time_base)
+        }
+        return true
+      }
+      if interruption.isStopped { throw AVError(.read(input: name.description), code: segrec_AVERROR_EXIT) }
+      if result == segrec_AVERROR_EOF {
+        // Demuxers report an I/O error of their source as its end; the I/O context remembers.
+        let cause = unsafe raw.pointee.pb?.pointee.error ?? 0
+        guard cause < 0, cause != segrec_AVERROR_EOF else { return false }
+        throw AVError(.read(input: name.description), code: interruption.cause ?? cause)
+      }
+      // A device without a frame yet.
+      if result == segrec_AVERROR_EAGAIN && interruption.cause == nil {
+        av_usleep(1_000)
+        continue
+      }
+      throw AVError(.read(input: name.description), code: interruption.cause ?? result)
+    }
+  }
+
+  private static func open(
+    _ request: InputRequest, _ name: InputName, _ interruption: Interruption, _ reader: DescriptorReader?
+  ) throws(AVError) -> UnsafeMutablePointer<AVFormatContext> {
+    let operation = AVError.Operation.open(input: name.description)
+    var format: UnsafePointer<AVInputFormat>?
+    if let wanted = request.format {
+      unsafe format = av_find_input_format(wanted)
+      guard unsafe format != nil else {
+        throw AVError(operation, code: segrec_AVERROR_DEMUXER_NOT_FOUND, detail: "unknown input format \(wanted)")
+      }
+    }
+    guard let fresh = unsafe avformat_alloc_context() else {
+      throw AVError(.allocate("an input"), code: -ENOMEM)
+    }
+    unsafe fresh.pointee.interrupt_callback = AVIOInterruptCB(
+      callback: { opaque in
+        guard let opaque = unsafe opaque else { return 0 }
+        return unsafe Unmanaged<Interruption>.fromOpaque(opaque).takeUnretainedValue().shouldReturn ? 1 : 0
+      }, opaque: Unmanaged.passUnretained(interruption).toOpaque())
+    if let reader {
+      do throws(AVError) {
+        unsafe fresh.pointee.pb = try reader.makeContext()
+      } catch {
+        unsafe avformat_free_context(fresh)
+        throw error
+      }
+    }
+    let io = unsafe fresh.pointee.pb
+    var context: UnsafeMutablePointer<AVFormatContext>? = unsafe fresh
+    var options = try OptionList(request.options, adding: defaults(for: request))
+    // Frees the context on failure, but not an I/O context of ours.
+    let opened = unsafe avformat_open_input(&context, reader == nil ? request.url : nil, format, &options.raw)
+    guard opened >= 0, let context = unsafe context else {
+      if let io = unsafe io { unsafe DescriptorReader.free(io) }
+      throw AVError(operation, code: interruption.cause ?? opened)
+    }
+    if let leftover = options.leftover {
+      unsafe close(context, reader)
+      throw AVError(.option(name: leftover, subject: name.description), code: segrec_AVERROR_OPTION_NOT_FOUND)
+    }
+    let probed = unsafe avformat_find_stream_info(context, nil)
+    guard probed >= 0, interruption.cause == nil else {
+      unsafe close(context, reader)
+      throw AVError(operation, code: interruption.cause ?? probed)
+    }
+    return unsafe context
+  }
+
+  /// Probing is bounded in bytes for all (the packets seen meanwhile wait in memory) and in time for live inputs.
+  private static func defaults(for request: InputRequest) -> [MediaOption] {
+    var defaults = [MediaOption("probesize", "5000000")]
+    if isRealTime(scheme: request.url) {
+      defaults += [MediaOption("analyzeduration", "1500000")]
+    }
+    return defaults
+  }
+
+  private static func close(_ raw: UnsafeMutablePointer<AVFormatContext>, _ reader: DescriptorReader?) {
+    let io = reader == nil ? nil : unsafe raw.pointee.pb
+    var raw: UnsafeMutablePointer<AVFormatContext>? = unsafe raw
+    unsafe avformat_close_input(&raw)
+    if let io = unsafe io { unsafe DescriptorReader.free(io) }
+  }
+
+  /// All streams; throws where none is a film or sound.
+  private static func streams(of raw: UnsafeMutablePointer<AVFormatContext>, _ name: InputName) throws(AVError)
+    -> [StreamInfo]
+  {
+    var streams: [StreamInfo] = []
+    for index in unsafe 0..<Int(raw.pointee.nb_streams) {
+      guard let stream = unsafe raw.pointee.streams[index] else { continue }
+      streams.append(try unsafe StreamInfo(stream, of: raw))
+    }
+    guard streams.contains(where: { $0.kind != .other && !$0.isAttachedPicture }) else {
+      throw AVError(.open(input: name.description), code: segrec_AVERROR_STREAM_NOT_FOUND)
+    }
+    return streams
+  }
+
+  private static func best(
+    _ kind: MediaKind, relatedTo related: Int, in raw: UnsafeMutablePointer<AVFormatContext>, _ streams: [StreamInfo]
+  ) -> StreamInfo? {
+    let index = unsafe av_find_best_stream(raw, kind.raw, -1, Int32(related), nil, 0)
+    return streams.first { $0.index == Int(index) && !$0.isAttachedPicture }
+  }
+
+  private static func isLive(_ raw: UnsafeMutablePointer<AVFormatContext>, url: String) -> Bool {
+    guard let format = unsafe raw.pointee.iformat else { return false }
+    let name = unsafe String(cString: format.pointee.name)
+    switch name {
+    // lavfi computes as fast as it is read; with a realtime filter in it, it paces itself and waits all the same.
+    case "lavfi": return false
+    case "rtsp", "rtp", "sdp": return true
+    default: break
+    }
+    if let category = unsafe format.pointee.priv_class?.pointee.category,
+      category == AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT || category == AV_CLASS_CATEGORY_DEVICE_AUDIO_INPUT
+        || category == AV_CLASS_CATEGORY_DEVICE_INPUT
+    {
+      return true
+    }
+    // A live HLS list has no duration, and its segments expire.
+    if name == "hls" { return unsafe raw.pointee.duration == segrec_AV_NOPTS_VALUE }
+    return isRealTime(scheme: url)
+  }
+
+  private static func isRealTime(scheme url: String) -> Bool {
+    guard let colon = url.firstIndex(of: ":") else { return false }
+    return switch url[..<colon].lowercased() {
+    case "udp", "udplite", "rtp", "srtp", "rtsp", "rtsps", "satip", "srt", "rist", "tcp", "tls", "rtmp", "rtmps",
+      "rtmpt", "rtmpe", "rtmpts", "rtmpte", "mmsh", "mmst":
+      true
+    default: false
+    }
+  }
+}
+
+// Sendable: one owner; libav's demuxers have no thread affinity.
+extension MediaInput: @unchecked Sendable {}

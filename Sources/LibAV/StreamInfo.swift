@@ -1,0 +1,56 @@
+import CLibAV
+
+/// What an input says about one of its streams.
+package struct StreamInfo: Sendable {
+  package let index: Int
+  package let kind: MediaKind
+  package let codec: CodecID
+  package let parameters: CodecParameters
+  /// Unit of this stream's packet times.
+  package let timeBase: RationalTime
+  /// Average and lowest-common frame rates (`avg_frame_rate`, `r_frame_rate`); not known (0/0) for sound and some video.
+  package let averageFrameRate: RationalTime
+  package let baseFrameRate: RationalTime
+  /// The rate to assume for video: libav's guess from both, or unknown.
+  package let frameRate: RationalTime
+  /// Pixel shape; 1/1 where nothing is said.
+  package let sampleAspect: RationalTime
+  package let rotation: Rotation
+  /// First time of the stream and its duration in `timeBase`; nil when unknown.
+  package let startTime: Int64?
+  package let duration: Int64?
+  /// A still picture that comes with audio (cover art): no film.
+  package let isAttachedPicture: Bool
+
+  package var width: Int { parameters.width }
+  package var height: Int { parameters.height }
+  package var sampleRate: Int { parameters.sampleRate }
+  package var channels: Int { parameters.channels }
+  package var initialPadding: Int { parameters.initialPadding }
+  package var extradata: [UInt8] { parameters.extradata }
+
+  init(_ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>) throws(AVError) {
+    guard let source = unsafe stream.pointee.codecpar else {
+      throw AVError(.allocate("codec parameters"), code: segrec_AVERROR_INVALIDDATA)
+    }
+    index = unsafe Int(stream.pointee.index)
+    parameters = try unsafe CodecParameters(copying: source)
+    kind = parameters.kind
+    codec = parameters.codec
+    timeBase = unsafe RationalTime(stream.pointee.time_base)
+    averageFrameRate = unsafe RationalTime(stream.pointee.avg_frame_rate)
+    baseFrameRate = unsafe RationalTime(stream.pointee.r_frame_rate)
+    frameRate = kind == .video ? unsafe RationalTime(av_guess_frame_rate(context, stream, nil)) : RationalTime(0, 0)
+    let aspect = unsafe RationalTime(av_guess_sample_aspect_ratio(context, stream, nil))
+    sampleAspect = aspect.isKnown ? aspect : RationalTime(1, 1)
+    startTime = unsafe optionalTime(stream.pointee.start_time)
+    duration = unsafe optionalTime(stream.pointee.duration)
+    isAttachedPicture = unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+    var size = 0
+    if let matrix = unsafe av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 {
+      rotation = unsafe Rotation(matrix: Array(UnsafeBufferPointer(start: matrix, count: 36)))
+    } else {
+      rotation = .none
+    }
+  }
+}
