@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Synchronization
 
 /// The server's own thread beside the library's: lets late connections and late answers end on time, and drains the
@@ -95,7 +96,7 @@ final class Caretaker: Sendable {
   }
 
   private func wait(for sockets: [Int32], until deadline: ContinuousClock.Instant) {
-    var set = ([wakeup.descriptor] + sockets).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    var set = ([wakeup.number] + sockets).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     let left = max(.zero, deadline - .now).components
     // Rounded up, so that the deadline has passed on waking.
     let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000 + 1

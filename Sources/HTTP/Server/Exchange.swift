@@ -82,8 +82,8 @@ final class Exchange {
         }
       core.connections.withLock { $0.began(connection.socket, bodyLength: framing == .none ? 0 : length, now: .now) }
       answer = core.handler.answer(
-        Request(
-          method: Request.Method(method), target: target, headers: headers, contentLength: length, peer: peer,
+        IncomingRequest(
+          method: IncomingRequest.Method(method), target: target, headers: headers, contentLength: length, peer: peer,
           isSecure: core.isSecure))
     } catch {
       core.connections.withLock { $0.began(connection.socket, bodyLength: 0, now: .now) }
@@ -146,7 +146,6 @@ final class Exchange {
     if case .head = phase { return }
     let now = ContinuousClock.now
     core.connections.withLock { $0.completed(connection.socket, now: now) }
-    core.requestIsOver()
     core.handler.completed(
       ExchangeRecord(
         method: method, path: path, peer: peer, status: status, bytesReceived: bytesReceived,

@@ -1,5 +1,5 @@
 import CMicroHTTPD
-import Glibc
+import Platform
 import Synchronization
 
 /// A certificate chain and its private key, both PEM text.
@@ -36,7 +36,7 @@ package final class HTTPServer: Sendable {
     do {
       let core = try ServerCore(handler: handler, isSecure: identity != nil, limits: limits)
       self.core = core
-      caretaker = try Thread(name: "http-caretaker") {
+      caretaker = try Thread("http-caretaker") {
         core.caretaker.run { core.endExpiredConnections(now: $0) }
       }
     } catch {
@@ -63,7 +63,7 @@ package final class HTTPServer: Sendable {
     core.beginStopping()
     daemon.quiesce()
     core.caretaker.expireAll()
-    core.waitUntilQuiet(deadline: .now + grace)
+    core.waitUntilQuiet(timeout: grace)
     // The library must not be stopped with connections suspended.
     core.caretaker.expireAll()
     _ = consume daemon

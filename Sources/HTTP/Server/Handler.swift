@@ -2,7 +2,7 @@
 /// (a sync to disk, another event) belongs into `Answer.later`.
 package protocol RequestHandler: Sendable {
   /// Called when the head of a request has been read.
-  func answer(_ request: Request) -> Answer
+  func answer(_ request: IncomingRequest) -> Answer
   /// Called once per request when its answer has been sent or its connection has broken.
   func completed(_ record: ExchangeRecord)
   /// A line the server library would log, without credentials.

@@ -81,7 +81,7 @@ private func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throws(Reque
   while let byte = rest.popFirst() {
     switch byte {
     case UInt8(ascii: "%"):
-      guard let high = rest.popFirst().flatMap(hexadecimalValue), let low = rest.popFirst().flatMap(hexadecimalValue)
+      guard let high = rest.popFirst().flatMap(digitValue), let low = rest.popFirst().flatMap(digitValue)
       else { throw .badEncoding }
       result.append(high << 4 | low)
     case UInt8(ascii: "+") where plusIsSpace: result.append(0x20)
@@ -93,7 +93,7 @@ private func decoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throws(Reque
   return text
 }
 
-private func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+private func digitValue(_ digit: UInt8) -> UInt8? {
   switch digit {
   case 0x30...0x39: digit - 0x30
   case 0x41...0x46: digit - 0x41 + 10

@@ -1,36 +1,30 @@
 import CMicroHTTPD
 import Glibc
+import Platform
 import Synchronization
 
 /// What the library's callbacks reach through their context pointer.
 final class ServerCore: Sendable {
   let handler: any RequestHandler
   let isSecure: Bool
-  let connections: Mutex<ConnectionTable>
+  let connections: Monitor<ConnectionTable>
   let caretaker: Caretaker
   private let stopping = Atomic(false)
-  /// Signalled for each request that ends while the server is stopping.
-  private let quiet: Wakeup
 
   init(handler: any RequestHandler, isSecure: Bool, limits: HTTPServerLimits) throws(SystemError) {
     self.handler = handler
     self.isSecure = isSecure
-    connections = Mutex(ConnectionTable(limits: limits))
+    connections = Monitor(ConnectionTable(limits: limits))
     caretaker = try Caretaker()
-    quiet = try Wakeup()
   }
 
   var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
   func beginStopping() { stopping.store(true, ordering: .releasing) }
 
-  func requestIsOver() {
-    if isStopping { quiet.signal() }
-  }
-
-  /// Returns when no request is under way, or at the deadline.
-  func waitUntilQuiet(deadline: ContinuousClock.Instant) {
-    while connections.withLock(\.activeRequests) > 0, quiet.wait(until: deadline) { quiet.clear() }
+  /// Returns when no request is under way, or after `timeout`.
+  func waitUntilQuiet(timeout: Duration) {
+    _ = connections.wait(timeout: timeout) { $0.activeRequests == 0 ? () : nil }
   }
 
   /// Ends the connections that have taken too long.

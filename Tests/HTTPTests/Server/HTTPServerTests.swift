@@ -7,13 +7,13 @@ import Testing
 
 /// Answers by a closure and keeps what the server reports.
 private final class TestHandler: RequestHandler {
-  private let respond: @Sendable (Request) -> Answer
+  private let respond: @Sendable (IncomingRequest) -> Answer
   private let state = Mutex<[ExchangeRecord]>([])
   private let over = DispatchSemaphore(value: 0)
 
-  init(_ respond: @escaping @Sendable (Request) -> Answer) { self.respond = respond }
+  init(_ respond: @escaping @Sendable (IncomingRequest) -> Answer) { self.respond = respond }
 
-  func answer(_ request: Request) -> Answer { respond(request) }
+  func answer(_ request: IncomingRequest) -> Answer { respond(request) }
   func completed(_ record: ExchangeRecord) {
     state.withLock { $0.append(record) }
     over.signal()

@@ -1,5 +1,5 @@
 /// One request as a handler sees it: the head only. A body comes through a `BodyReceiver`.
-package struct Request: Sendable {
+package struct IncomingRequest: Sendable {
   /// Method names are case-sensitive (RFC 9110 §9.1).
   package enum Method: Equatable, Sendable {
     case get, head, put, post, delete, options
