@@ -37,7 +37,8 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd"),
 
-    module("HLS"),
+    // Imports nothing, not even Glibc, whose module map would bring the mathematics library along.
+    .target(name: "HLS", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
     module("Platform"),
     module("LibAV", ["CLibAV"]),
 

@@ -8,18 +8,21 @@ private struct Sample: Equatable {
   var isLoud = false
 }
 
-private let parser = OptionParser<Sample>(
-  groups: [
-    OptionGroup(
-      title: "Picture:",
-      options: [
-        Option("--size", "WxH", "Size of the picture (default: the source's).") { (sample, text) throws(UsageError) in
-          sample.size = text
-        },
-        Option("--input", "URL", "What to record.") { (sample, text) throws(UsageError) in sample.inputs.append(text) },
-        Option(switch: "--loud", "Say more.") { $0.isLoud = true },
-      ])
-  ], positional: ["ROOT"])
+private var parser: OptionParser<Sample> {
+  OptionParser<Sample>(
+    groups: [
+      OptionGroup(
+        title: "Picture:",
+        options: [
+          Option("--size", "WxH", "Size of the picture (default: the source's).") { (sample, text) throws(UsageError) in
+            sample.size = text
+          },
+          Option("--input", "URL", "What to record.") { (sample, text) throws(UsageError) in sample.inputs.append(text)
+          },
+          Option(switch: "--loud", "Say more.") { $0.isLoud = true },
+        ])
+    ], positional: ["ROOT"])
+}
 
 private func arguments(_ words: [String]) throws -> (Sample, [String]) {
   guard case .arguments(let sample, let positional) = try parser.parse(words, into: Sample()) else {
@@ -31,7 +34,8 @@ private func arguments(_ words: [String]) throws -> (Sample, [String]) {
 @Suite struct `Option parser` {
   @Test func `both spellings of a value mean the same`() throws {
     let expected = Sample(size: "640x360", inputs: ["a=b", "-"], isLoud: true)
-    #expect(try arguments(["--size", "640x360", "--input=a=b", "--input", "-", "--loud", "dir"]) == (expected, ["dir"]))
+    #expect(
+      try arguments(["--size", "640x360", "--input=a=b", "--input", "-", "--loud", "dir"]) == (expected, ["dir"]))
     #expect(try arguments(["dir", "--size=640x360", "--input", "a=b", "--input=-", "--loud"]) == (expected, ["dir"]))
   }
 

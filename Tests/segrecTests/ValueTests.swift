@@ -68,7 +68,8 @@ import Testing
 @Suite struct `Live line` {
   @Test func `it shows time, rate, losses, segments, backlog and state`() {
     let status = LiveStatus(
-      time: .seconds(423), framesPerSecond: 24.96, dropped: 2, refilled: 10, bitrate: 2_480_000, segments: 84, backlog: 3,
+      time: .seconds(423), framesPerSecond: 24.96, dropped: 2, refilled: 10, bitrate: 2_480_000, segments: 84,
+      backlog: 3,
       state: "recording")
     #expect(
       renderLiveLine(status, width: 200)
