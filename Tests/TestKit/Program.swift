@@ -20,12 +20,15 @@ public final class Program: Sendable {
     var errors = Data()
     var openStreams = 2
     var status: Int32?
+    /// Cleared when the process has been waited for: its number may be another's by then.
+    var isRunning = true
   }
 
-  private let process: Process
-  private let input: Pipe?
+  private static let spawning = NSLock()
   private let said = Mutex(Said())
   private let changed = NSCondition()
+  private let input: Mutex<Int32>
+  public let processIdentifier: Int32
 
   /// - Parameters:
   ///   - executable: an absolute path, or a name looked up in PATH.
@@ -35,58 +38,112 @@ public final class Program: Sendable {
     _ executable: String, _ arguments: [String], environment: [String: String?] = [:], directory: String? = nil,
     hasInput: Bool = false
   ) throws {
-    process = Process()
-    if executable.hasPrefix("/") {
-      process.executableURL = URL(fileURLWithPath: executable)
-      process.arguments = arguments
-    } else {
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [executable] + arguments
-    }
     var variables = ProcessInfo.processInfo.environment
     for (name, value) in environment { variables[name] = value }
-    process.environment = variables
-    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-    input = hasInput ? Pipe() : nil
-    process.standardInput = input ?? FileHandle.nullDevice
-    let output = Pipe()
-    let errors = Pipe()
-    process.standardOutput = output
-    process.standardError = errors
-    process.terminationHandler = { [weak self] ended in
-      self?.update {
-        $0.status = ended.terminationReason == .uncaughtSignal ? -ended.terminationStatus : ended.terminationStatus
+    // Between `pipe` and its close-on-exec flag another spawn could inherit an end and keep it open.
+    Program.spawning.lock()
+    defer { Program.spawning.unlock() }
+    let output = try Program.pipe()
+    let errors = try Program.pipe()
+    let input = hasInput ? try Program.pipe() : (read: open("/dev/null", O_RDONLY | O_CLOEXEC), write: -1)
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input.read, 0)
+    posix_spawn_file_actions_adddup2(&actions, output.write, 1)
+    posix_spawn_file_actions_adddup2(&actions, errors.write, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A test runner may block signals; the program under test must see them.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+    let place = directory.map { ["env", "-C", $0] } ?? []
+    let command = place + [executable] + arguments
+    let words = command.map { strdup($0) }
+    let settings = variables.map { strdup("\($0.key)=\($0.value)") }
+    defer { (words + settings).forEach { free($0) } }
+    var started: pid_t = 0
+    let code = posix_spawnp(&started, command[0], &actions, &attributes, words + [nil], settings + [nil])
+    close(output.write)
+    close(errors.write)
+    close(input.read)
+    self.input = Mutex(input.write)
+    let child = started
+    processIdentifier = child
+    guard code == 0 else {
+      close(output.read)
+      close(errors.read)
+      said.withLock { $0.isRunning = false }
+      throw Failure(description: "cannot start \(executable): \(String(cString: strerror(code)))")
+    }
+    follow(output.read) { $0.output.append($1) }
+    follow(errors.read) { $0.errors.append($1) }
+    Thread.detachNewThread { [self] in
+      var status: Int32 = 0
+      var info = siginfo_t()
+      while waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) == -1, errno == EINTR {}
+      update { said in
+        waitpid(child, &status, 0)
+        said.isRunning = false
+        said.status = status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
       }
     }
-    output.fileHandleForReading.readabilityHandler = { [weak self] handle in
-      let data = handle.availableData
-      if data.isEmpty { handle.readabilityHandler = nil }
-      self?.update { data.isEmpty ? ($0.openStreams -= 1) : $0.output.append(data) }
-    }
-    errors.fileHandleForReading.readabilityHandler = { [weak self] handle in
-      let data = handle.availableData
-      if data.isEmpty { handle.readabilityHandler = nil }
-      self?.update { data.isEmpty ? ($0.openStreams -= 1) : $0.errors.append(data) }
-    }
-    try process.run()
   }
 
   deinit {
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    closeInput()
   }
 
-  public var processIdentifier: Int32 { process.processIdentifier }
+  /// Reads a stream to its end on a thread of its own, which keeps this object alive until then.
+  private func follow(_ descriptor: Int32, keep: @escaping @Sendable (inout Said, Data) -> Void) {
+    Thread.detachNewThread { [self] in
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        let data = Data(buffer[..<count])
+        update { keep(&$0, data) }
+      }
+      close(descriptor)
+      update { $0.openStreams -= 1 }
+    }
+  }
 
+  private static func pipe() throws -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard Foundation.pipe(&ends) == 0 else { throw Failure(description: "pipe: errno \(errno)") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+
+  /// Sends a signal, unless the program has ended.
   public func send(signal number: Int32) {
-    kill(process.processIdentifier, number)
+    said.withLock { if $0.isRunning { _ = kill(processIdentifier, number) } }
   }
 
+  /// Writes all of `data` to its standard input. A program that no longer reads is an error.
   public func write(_ data: Data) throws {
-    try input?.fileHandleForWriting.write(contentsOf: data)
+    try input.withLock { descriptor in
+      var rest = data
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { throw Failure(description: "write to standard input: errno \(errno)") }
+        rest = rest.dropFirst(count)
+      }
+    }
   }
 
-  public func closeInput() throws {
-    try input?.fileHandleForWriting.close()
+  public func closeInput() {
+    input.withLock { descriptor in
+      if descriptor >= 0 { close(descriptor) }
+      descriptor = -1
+    }
   }
 
   /// What it wrote to standard error so far.
@@ -99,7 +156,7 @@ public final class Program: Sendable {
   public func wait(seconds: Double = 60) throws -> Result {
     let ended = hold(seconds: seconds) { $0.status != nil && $0.openStreams == 0 }
     if !ended {
-      kill(process.processIdentifier, SIGKILL)
+      send(signal: SIGKILL)
       throw Failure(description: "still running after \(seconds) s; it said:\n\(errors)\(output)")
     }
     return said.withLock {
