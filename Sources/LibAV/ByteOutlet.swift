@@ -8,9 +8,12 @@ import CLibAV
   /// Returns false to refuse. Lent for the time of one libav call.
   private var sink: ((RawSpan) -> Bool)?
 
+  /// Bytes of the buffer between libav and the sink. The muxer goes back to fill in the sizes of boxes, which works only
+  /// while they are still in it: moov and moof must fit whole. So `AVIOContext.direct` is of no use here, either.
+  static let capacity = 128 * 1024
+
   init() throws(AVError) {
-    // Headers of fragments gather here; media data passes by directly.
-    let size = 16 * 1024
+    let size = ByteOutlet.capacity
     guard let buffer = unsafe av_malloc(size) else { throw AVError(.allocate("an output buffer"), code: -12) }
     guard
       let context = unsafe avio_alloc_context(
@@ -22,8 +25,6 @@ import CLibAV
     }
     unsafe self.context = context
     unsafe context.pointee.opaque = Unmanaged.passUnretained(self).toOpaque()
-    // Large writes bypass the buffer, which saves copying each fragment once.
-    unsafe context.pointee.direct = 1
     unsafe context.pointee.seekable = 0
   }
 

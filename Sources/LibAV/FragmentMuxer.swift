@@ -47,11 +47,15 @@ extension FlushError: Sendable where Sink: Sendable {}
     var hasWritten = false
     /// Decode time at which the samples given to libav end.
     var end: Int64?
-    /// What libav adds to decode times: the first PTS less the first DTS (`negative_cts_offsets`).
-    var shift: Int64 = 0
     var lastDuration: Int64?
+    /// The muxer's lead in `timeBase`.
+    var lead: Int64 = 0
+    /// Frames of reordering, as far as the stream's header tells, in `timeBase`.
+    let expectedLead: Int64
 
-    init(timeBase: RationalTime, fallbackDuration: Int64, needsPacketForHeader: Bool) throws(AVError) {
+    init(timeBase: RationalTime, fallbackDuration: Int64, reorderDepth: Int, needsPacketForHeader: Bool) throws(AVError)
+    {
+      expectedLead = fallbackDuration * Int64(reorderDepth)
       self.timeBase = timeBase
       self.fallbackDuration = fallbackDuration
       self.needsPacketForHeader = needsPacketForHeader
@@ -74,6 +78,7 @@ extension FlushError: Sendable where Sink: Sendable {}
         made.append(
           try Track(
             timeBase: timeBase, fallbackDuration: FragmentMuxer.nominalDuration(track, timeBase),
+            reorderDepth: track.parameters.kind == .video ? track.parameters.reorderDepth : 0,
             needsPacketForHeader: FragmentMuxer.needsPacketForHeader(track.parameters.codec)))
       }
       self.tracks = made
@@ -94,16 +99,23 @@ extension FlushError: Sendable where Sink: Sendable {}
   /// Unit of the times of a track: 1/90000 for video, 1/sample rate for sound.
   package func timeBase(of track: Int) -> RationalTime { tracks[track].timeBase }
 
-  /// Decode time in `timeBase(of:)` at which the samples given to libav so far end, so the tfdt of the next fragment; nil
-  /// before the first. The packet held back is not among them.
+  /// What is added to all times of the run, in 90 kHz ticks: enough that the first decode time is 0 where pictures are
+  /// reordered; 0 for all other media, and nil before it is settled by the first packets. All tracks move together.
+  ///
+  /// The other way, negative composition offsets (`negative_cts_offsets`), is as good for browsers. But libav's own
+  /// demuxer, and with it every player and tool built on it, then shows the picture late by the reordering (measured with
+  /// 5.1.9: 40 ms for one B-frame, 80 ms for a pyramid), because no edit list in a fragmented file can tell it otherwise.
+  package private(set) var lead: Int64?
+
+  /// Decode time in `timeBase(of:)` at which the samples given to libav so far end, so the tfdt of the next fragment less
+  /// the lead; nil before the first. The packet held back is not among them.
   package func end(of track: Int) -> Int64? { tracks[track].end }
 
   /// True when a flush would write a fragment.
   package var hasPending: Bool { tracks.contains { $0.pending > 0 } }
 
-  /// Takes a packet, which is clear afterwards. Its times are converted to `timeBase(of:)`; they must be known, PTS at
-  /// least 0, and DTS must increase within the track. A first DTS below 0 (reordering) is fine: libav moves decode times
-  /// so that the first equals its PTS, and lets composition offsets be negative.
+  /// Takes a packet, which is clear afterwards. Its times are converted to `timeBase(of:)`; they must be known, and DTS
+  /// must increase within the track. DTS below 0 at the start (reordering) becomes the `lead`.
   package mutating func write(_ packet: inout Packet, track index: Int) throws(AVError) {
     let track = tracks[index]
     if packet.timeBase != track.timeBase { packet.rescale(to: track.timeBase) }
@@ -167,12 +179,28 @@ extension FlushError: Sendable where Sink: Sendable {}
     }
   }
 
-  private func release(_ track: Track, _ index: Int, duration: Int64) throws(AVError) {
+  /// Called when the first packet goes to libav: first packets of other tracks are held back by then, if they are near.
+  private mutating func settleLead() {
+    var lead: Int64 = 0
+    for track in tracks {
+      let wanted = track.hasHeld ? max(0, -(track.held.dts ?? 0)) : track.expectedLead
+      lead = max(lead, track.timeBase.convert(wanted, to: .ticks, rounding: .up))
+    }
+    for track in tracks { track.lead = RationalTime.ticks.convert(lead, to: track.timeBase) }
+    self.lead = lead
+  }
+
+  private mutating func release(_ track: Track, _ index: Int, duration: Int64) throws(AVError) {
     track.held.duration = duration
     track.held.streamIndex = index
-    let dts = track.held.dts ?? 0
-    if track.end == nil { track.shift = (track.held.pts ?? dts) - dts }
-    let end = dts + track.shift + duration
+    if lead == nil { settleLead() }
+    let dts = (track.held.dts ?? 0) + track.lead
+    guard dts >= 0 else {
+      throw AVError(.mux("a fragment"), code: -22, detail: "decode time \(dts) before the start of the run")
+    }
+    track.held.dts = dts
+    track.held.pts = track.held.pts.map { $0 + track.lead }
+    let end = dts - track.lead + duration
     let result = unsafe av_write_frame(raw, track.held.raw)
     guard result >= 0 else { throw AVError(.mux("a fragment"), code: result) }
     track.held.clear()
@@ -199,11 +227,12 @@ extension FlushError: Sendable where Sink: Sendable {}
       for track in tracks {
         try unsafe FragmentMuxer.addStream(track, to: context)
       }
-      var flags = "frag_custom+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer+frag_discont"
-      if tracks.count == 1 { flags += "+cmaf" }
+      var flags = "frag_custom+empty_moov+default_base_moof+skip_trailer+frag_discont"
+      // The CMAF brand is for files of one track, and brings negative composition offsets.
+      if tracks.count == 1, tracks[0].parameters.reorderDepth == 0 { flags += "+cmaf" }
       if delaysHeader { flags += "+delay_moov" }
       var options = try OptionList([
-        MediaOption("movflags", flags), MediaOption("use_editlist", "0"),
+        MediaOption("movflags", flags), MediaOption("use_editlist", "0"), MediaOption("brand", "iso6"),
         MediaOption("video_track_timescale", "90000"), MediaOption("strict", "experimental"),
       ])
       result = unsafe avformat_write_header(context, &options.raw)
