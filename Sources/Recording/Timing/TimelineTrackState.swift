@@ -1,0 +1,159 @@
+import LibAV
+
+/// Times of one packet, complete and unwrapped, in the source's clock.
+struct HeldTimes: Equatable, Sendable {
+  var pts: Int64
+  var dts: Int64
+  var duration: Int64
+  var skipped: Int64
+  var isKey: Bool
+  var arrival: Duration?
+}
+
+/// What the timeline remembers of one track.
+struct TimelineTrackState: Sendable {
+  let info: TimelineTrack
+  /// Packets without an answer: before the run has an origin, or doubtful ones.
+  var held: [HeldTimes] = []
+  /// The held packets agree on another clock.
+  var hasJumped = false
+  var hasEnded = false
+  /// Decode time, in the source's clock, at which the packet placed last ends; nil at the start of a run.
+  private(set) var expected: Int64?
+
+  private var unwrapper: Unwrapper
+  private var lastSeen: Int64?
+  private var lastArrival: Duration?
+  /// Source's time of the run's origin.
+  private var offset: Int64 = 0
+  private var lastDTS: Int64?
+  private var lastPTS: Int64?
+  private var firstPTS: Int64?
+
+  init(_ info: TimelineTrack) {
+    self.info = info
+    unwrapper = Unwrapper(timeBase: info.timeBase)
+  }
+
+  func microseconds(_ time: Int64) -> Int64 { info.timeBase.convert(time, to: .microseconds) }
+  private func duration(_ ticks: Int64) -> Duration { .microseconds(microseconds(ticks)) }
+
+  /// Media time of the held packets.
+  var heldSpan: Duration {
+    guard let first = held.first, let last = held.last else { return .zero }
+    return duration(last.dts - first.dts)
+  }
+
+  mutating func normalize(_ times: SourceTimes) -> HeldTimes {
+    let duration = times.duration > 0 && isPossible(times.duration) ? times.duration : info.usualDuration
+    let presented = times.pts.flatMap { isPossible($0) ? $0 : nil }
+    let raw = times.dts.flatMap { isPossible($0) ? $0 : nil } ?? presented
+    let dts: Int64
+    var pts: Int64
+    if let raw {
+      dts = unwrapper.unwrap(raw)
+      pts = presented.map { unwrapper.align(pts: $0, raw: raw, unwrapped: dts) } ?? dts
+    } else {
+      dts = lastSeen ?? 0
+      pts = dts
+    }
+    // Where only the presentation time is known and pictures are reordered, the decode time is a guess.
+    if pts < dts && times.dts != nil { pts = dts }
+    lastSeen = dts + duration
+    return HeldTimes(
+      pts: pts, dts: dts, duration: duration, skipped: times.skipped, isKey: times.isKey, arrival: times.arrival)
+  }
+
+  /// Times beyond 3000 years are noise, and sums of them would overflow.
+  private func isPossible(_ time: Int64) -> Bool {
+    let limit = RationalTime(1_000_000_000, 1).convert(100, to: info.timeBase)
+    return time >= -limit && time <= limit
+  }
+
+  mutating func begin(at offset: Int64) {
+    self.offset = offset
+    expected = nil
+    lastDTS = nil
+    lastPTS = nil
+    firstPTS = nil
+    lastArrival = nil
+  }
+
+  /// True when the packet follows the one placed last, with at most a hole between.
+  func fits(_ packet: HeldTimes, _ policy: Timeline.Policy) -> Bool {
+    guard let expected else { return true }
+    let delta = duration(packet.dts - expected)
+    if delta >= .zero - policy.maximumStepBack && delta <= policy.maximumHole { return true }
+    guard delta > .zero, let arrival = packet.arrival, let lastArrival else { return false }
+    // A live source that was silent for as long as its clock says.
+    let waited = arrival - lastArrival
+    return delta < waited + waited / 8 + .seconds(1)
+  }
+
+  /// How many of the held packets, counted from the last, follow one another.
+  func agreeingSuffix(_ policy: Timeline.Policy) -> Int {
+    var count = held.isEmpty ? 0 : 1
+    while count < held.count {
+      let later = held[held.count - count]
+      let earlier = held[held.count - count - 1]
+      let delta = duration(later.dts - earlier.dts - earlier.duration)
+      guard delta >= .zero - policy.maximumStepBack && delta <= min(policy.maximumHole, .seconds(1)) else { break }
+      count += 1
+    }
+    return count
+  }
+
+  /// True when this track has gone on for `span` after the moment at which `other` jumped.
+  func hasPassed(_ other: TimelineTrackState, by span: Duration) -> Bool {
+    guard held.isEmpty, let expected, let otherExpected = other.expected else { return false }
+    let here = microseconds(expected - offset)
+    let there = other.microseconds(otherExpected - other.offset)
+    return .microseconds(here - there) > span
+  }
+
+  func isHole(_ packet: HeldTimes?, upTo limit: Duration) -> Bool {
+    guard let packet, let expected else { return true }
+    let delta = duration(packet.dts - expected)
+    return delta >= .zero && delta <= limit
+  }
+
+  /// Makes `packet` follow the one placed last, and all after it.
+  mutating func shift(to packet: HeldTimes?) {
+    guard let packet, let expected else { return }
+    offset += packet.dts - expected
+  }
+
+  mutating func place(_ packet: HeldTimes, run: Int) -> (placement: Placement, wasRepaired: Bool) {
+    expected = packet.dts + packet.duration
+    if let arrival = packet.arrival { lastArrival = arrival }
+    var dts = packet.dts - offset
+    var pts = packet.pts - offset
+    if info.isCopied && pts < 0 { return (.dropped, false) }
+    if info.startsAtKey {
+      if let firstPTS, pts < firstPTS { return (.dropped, false) }
+      if firstPTS == nil { firstPTS = pts }
+    }
+    var wasRepaired = false
+    if let lastDTS, dts <= lastDTS {
+      dts = lastDTS + 1
+      wasRepaired = true
+    }
+    if pts < dts { pts = dts }
+    // Two pictures cannot be shown at one time.
+    if pts == lastPTS {
+      pts += 1
+      wasRepaired = true
+    }
+    lastDTS = dts
+    lastPTS = pts
+    return (.placed(PlacedTimes(run: run, pts: pts, dts: dts, duration: packet.duration)), wasRepaired)
+  }
+}
+
+extension Duration {
+  /// Whole microseconds, towards zero.
+  var microseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+  }
+}

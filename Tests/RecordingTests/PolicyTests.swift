@@ -1,0 +1,199 @@
+import LibAV
+import Testing
+
+@testable import Recording
+
+@Suite struct `Segment cutter` {
+  /// Cuts at which a source with key frames every `gop` frames of `frame` ticks would be cut, in frames.
+  private func cuts(gop: Int64, frame: Int64, frames: Int64, tolerance: Int64 = 0) -> (segments: [Int64], chunks: Int) {
+    var cutter = SegmentCutter(segment: 450_000, chunk: 90_000, tolerance: tolerance)
+    var segments: [Int64] = []
+    var chunks = 0
+    for n in 0..<frames {
+      switch cutter.cut(at: n * frame, canStart: n % gop == 0) {
+      case .segment: segments.append(n)
+      case .chunk: chunks += 1
+      case .none: break
+      }
+    }
+    return (segments, chunks)
+  }
+
+  @Test func `encoded segments are exact and have a chunk a second`() {
+    let (segments, chunks) = cuts(gop: 125, frame: 3600, frames: 500)
+    #expect(segments == [125, 250, 375])
+    #expect(chunks == 16)
+  }
+
+  @Test func `copied segments begin at the first key frame at or after the line and average to the interval`() {
+    // Key frames every 2 s.
+    #expect(cuts(gop: 50, frame: 3600, frames: 800).segments == [150, 250, 400, 500, 650, 750])
+    // Every 7 s.
+    #expect(cuts(gop: 175, frame: 3600, frames: 800).segments == [175, 350, 525, 700])
+  }
+
+  @Test func `a clock in milliseconds shifts no cut by a frame`() {
+    var cutter = SegmentCutter(segment: 450_000, chunk: 90_000, tolerance: 1500)
+    var cuts: [Int64] = []
+    for n in 0..<Int64(600) where cutter.cut(at: n * 1000 / 30 * 90, canStart: true) == .segment { cuts.append(n) }
+    #expect(cuts == [150, 300, 450])
+  }
+
+  @Test func `sound alone is cut at the first packet after the line`() {
+    var cutter = SegmentCutter(segment: 450_000, chunk: 90_000)
+    var cuts: [Int64] = []
+    for n in 0..<Int64(1000) where cutter.cut(at: n * 1920, canStart: true) == .segment { cuts.append(n * 1920) }
+    #expect(cuts.map { $0 / 450_000 } == [1, 2, 3, 4])
+    #expect(cuts.allSatisfy { $0 % 450_000 < 1920 })
+  }
+}
+
+@Suite struct `Frame rate cap` {
+  private func slots(_ times: [Int64], rate: RationalTime = RationalTime(25, 1)) -> [Int64?] {
+    var cap = FrameRateCap(rate: rate)
+    return times.map { cap.admit($0) }
+  }
+
+  @Test func `frames at the rate pass, on the grid`() {
+    #expect(slots((0..<50).map { $0 * 3600 }) == (0..<50).map { $0 * 3600 })
+  }
+
+  @Test func `jitter of 15 ms neither drops nor doubles a frame`() {
+    var random = SplitMix(seed: 1)
+    let times = (0..<500).map { n in Int64(n) * 3600 + (n == 0 ? 0 : Int64(random.next() % 2700) - 1350) }
+    #expect(slots(times) == (0..<500).map { $0 * 3600 })
+  }
+
+  @Test func `sixty frames a second become twenty-five, each near its time`() {
+    let times = (0..<Int64(600)).map { $0 * 1500 }
+    let out = slots(times)
+    #expect(abs(out.compactMap { $0 }.count - 250) <= 1)
+    for (time, slot) in zip(times, out) { if let slot { #expect(abs(slot - time) <= 2200 && slot % 3600 == 0) } }
+  }
+
+  @Test func `a slot is given once, after holes and changes of rate too`() {
+    var cap = FrameRateCap(rate: RationalTime(30, 1))
+    var shown: [Int64] = []
+    for n in 0..<Int64(400) where !(100..<150).contains(n) {
+      if n == 200 { cap.change(to: RationalTime(15, 1)) }
+      if let slot = cap.admit(n * 2990) { shown.append(slot) }
+    }
+    #expect(zip(shown, shown.dropFirst()).allSatisfy { $0 < $1 })
+    let slow = shown.filter { $0 > 700_000 }
+    #expect(zip(slow, slow.dropFirst()).allSatisfy { $1 - $0 == 6000 })
+  }
+}
+
+@Suite struct `Refill` {
+  private func repeats(_ policy: RefillPolicy, from: Int64, to: Int64, segmentStart: Int64) -> [Int64] {
+    var times: [Int64] = []
+    var last = from
+    var line = segmentStart
+    while let time = policy.repeatTime(after: last, before: to, segmentStart: line) {
+      times.append(time)
+      last = time
+      if time >= line { line += 450_000 }
+    }
+    return times
+  }
+
+  @Test func `a static screen is shown again every half second and where segments begin`() {
+    let policy = RefillPolicy(interval: 45_000, frame: 3000)
+    #expect(repeats(policy, from: 0, to: 100_000, segmentStart: 450_000) == [45_000, 90_000])
+    #expect(repeats(policy, from: 400_000, to: 540_000, segmentStart: 450_000) == [445_000, 450_000, 495_000])
+  }
+
+  @Test func `frames that come in time are left alone`() {
+    let policy = RefillPolicy(interval: 45_000, frame: 3600)
+    #expect(repeats(policy, from: 0, to: 3600, segmentStart: 450_000).isEmpty)
+    #expect(repeats(policy, from: 446_400, to: 450_000, segmentStart: 450_000).isEmpty)
+    #expect(repeats(policy, from: 447_000, to: 451_000, segmentStart: 450_000).isEmpty)
+  }
+
+  @Test func `without refill only the beginning of a segment is filled`() {
+    let policy = RefillPolicy(interval: nil, frame: 3600)
+    #expect(repeats(policy, from: 0, to: 1_000_000, segmentStart: 450_000) == [450_000, 900_000])
+  }
+}
+
+@Suite struct `Overload` {
+  @Test func `an encoder that is behind goes 30, 24, 15 and comes back`() {
+    var policy = OverloadPolicy(full: RationalTime(30, 1))
+    var rates: [Double] = []
+    func seconds(_ count: Int, dropped: Int, busy: Double) {
+      for _ in 0..<count {
+        if case .change(let rate) = policy.observe(dropped: dropped, offered: 30, busy: busy, elapsed: .seconds(1)) {
+          rates.append(rate.value)
+        }
+      }
+    }
+    seconds(2, dropped: 10, busy: 1)
+    #expect(rates == [24, 15])
+    seconds(30, dropped: 0, busy: 0.3)
+    #expect(rates == [24, 15, 24, 30])
+  }
+
+  @Test func `an encoder at its limit does not swing`() {
+    var policy = OverloadPolicy(full: RationalTime(30, 1))
+    var changes = 0
+    for _ in 0..<600 {
+      // 24 a second is just too much.
+      let tooMuch = policy.rate.value > 20
+      if policy.observe(dropped: tooMuch ? 5 : 0, offered: 30, busy: tooMuch ? 1 : 0.5, elapsed: .seconds(1)) != .stay {
+        changes += 1
+      }
+    }
+    #expect(changes <= 12)
+  }
+
+  @Test func `single lost frames change nothing`() {
+    var policy = OverloadPolicy(full: RationalTime(25, 1))
+    #expect(policy.observe(dropped: 1, offered: 25, busy: 0.9, elapsed: .seconds(1)) == .stay)
+  }
+}
+
+@Suite struct `Interleaver order` {
+  @Test func `samples leave in the order of their times once every track has shown what comes next`() {
+    var interleaver = Interleaver<String>(tracks: 2, patience: 450_000)
+    interleaver.add("v0", time: 0, track: 0)
+    #expect(interleaver.next()?.element == nil)
+    interleaver.add("a0", time: 0, track: 1)
+    interleaver.add("a1", time: 1920, track: 1)
+    interleaver.add("v1", time: 3600, track: 0)
+    #expect(
+      [interleaver.next()?.element, interleaver.next()?.element, interleaver.next()?.element] == ["v0", "a0", "a1"])
+    #expect(interleaver.next() == nil)
+    interleaver.end(track: 1)
+    #expect(interleaver.next()?.element == "v1")
+    #expect(interleaver.isEmpty)
+  }
+
+  @Test func `a track that falls silent is not waited for beyond patience`() {
+    var interleaver = Interleaver<Int64>(tracks: 2, patience: 90_000)
+    interleaver.add(0, time: 0, track: 1)
+    var left = 0
+    for n in 0..<Int64(50) {
+      interleaver.add(n, time: n * 3600, track: 0)
+      while interleaver.next() != nil { left += 1 }
+    }
+    #expect(left == 51)
+  }
+}
+
+extension Interleaver.Sample: Equatable where Element: Equatable {
+  public static func == (a: Self, b: Self) -> Bool { (a.track, a.time, a.element) == (b.track, b.time, b.element) }
+}
+
+@Suite struct `Sound grid` {
+  @Test func `holes are filled, overlaps dropped, rounding left alone`() {
+    var grid = SoundGrid()
+    #expect(grid.place(start: 480, count: 1024) == .fill(480))
+    #expect(grid.place(start: 1505, count: 1024) == .fill(0))
+    #expect(grid.place(start: 1505, count: 1024) == .drop)
+    #expect(grid.place(start: 48_000, count: 1000) == .fill(48_000 - 2528))
+    #expect(grid.next == 49_000)
+    #expect(grid.fill(to: 50_000) == 1000)
+    #expect(grid.fill(to: 50_000) == 0)
+    #expect(grid.filled == 480 + 45_472 + 1000)
+  }
+}
