@@ -35,6 +35,8 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
   package var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   /// The disk itself fails or has become read-only (`EIO`, `EROFS`).
   package var isDiskFailure: Bool { code == EIO || code == EROFS }
+  /// The directory holds something (`ENOTEMPTY`, on some systems `EEXIST`).
+  package var isNotEmpty: Bool { code == ENOTEMPTY || code == EEXIST }
   /// The caller has no right to do this (`EACCES`, `EPERM`).
   package var isDenied: Bool { code == EACCES || code == EPERM }
 }

@@ -116,52 +116,20 @@ package struct Directory: ~Copyable, Sendable {
   /// false. Names that are not UTF-8 come with replacement characters and cannot be opened by them.
   ///
   /// What is added or removed meanwhile may be seen or not.
-  package func list<E: Error>(
-    _ body: (String, FileKind) throws(E) -> Bool
-  ) throws(DirectoryListingError<E>) {
-    let stream: DirectoryStream
-    do throws(SystemError) {
-      stream = try DirectoryStream(open(unchecked: ".", O_RDONLY | O_DIRECTORY, "list"))
-    } catch {
-      throw .system(error)
-    }
-    while true {
-      let next: (name: String, kind: FileKind?)?
-      do throws(SystemError) { next = try stream.next(path) } catch { throw .system(error) }
-      guard let (name, known) = next else { return }
-      let kind: FileKind
-      if let known {
-        kind = known
-      } else {
+  package func list(_ body: (_ name: String, _ kind: FileKind) -> Bool) throws(SystemError) {
+    let stream = try DirectoryStream(open(unchecked: ".", O_RDONLY | O_DIRECTORY, "list"))
+    while let (name, known) = try stream.next(path) {
+      var kind = known
+      if kind == nil {
         do throws(SystemError) {
           kind = try status(name).kind
         } catch {
-          if error.isMissing { continue }
-          throw .system(error)
+          // Gone since it was listed.
+          if !error.isMissing { throw error }
         }
       }
-      do throws(E) {
-        if try !body(name, kind) { return }
-      } catch {
-        throw .body(error)
-      }
+      if let kind, !body(name, kind) { return }
     }
-  }
-
-  /// All names at once; for directories that are known to be small.
-  package func names(ofKind wanted: FileKind? = nil) throws(SystemError) -> [String] {
-    var names: [String] = []
-    do throws(DirectoryListingError<Never>) {
-      try list { name, kind in
-        if wanted == nil || kind == wanted { names.append(name) }
-        return true
-      }
-    } catch {
-      switch error {
-      case .system(let error): throw error
-      }
-    }
-    return names
   }
 
   private func open(_ name: String, _ flags: Int32, _ operation: String) throws(SystemError) -> FileDescriptor {
@@ -190,12 +158,6 @@ package struct Directory: ~Copyable, Sendable {
     let code = errno
     return SystemError(operation: operation, subject: subject(name), code: code)
   }
-}
-
-/// Why a listing ended early: the directory could not be read, or the caller's closure threw.
-package enum DirectoryListingError<Body: Error>: Error {
-  case system(SystemError)
-  case body(Body)
 }
 
 /// Owns one `DIR *`, freed with `closedir`.

@@ -1,0 +1,157 @@
+package import HLS
+import Platform
+
+/// A file that arrives from elsewhere and takes its place in a tree once it is whole.
+///
+/// Nothing that is there is ever replaced, and a number belongs to one file: the same bytes under the same name are
+/// taken as a repetition, anything else as a conflict. A file that is not committed leaves nothing behind.
+package struct IncomingFile: ~Copyable {
+  package enum Outcome: Equatable, Sendable {
+    /// The file is in its place, durably.
+    case stored
+    /// The same file was there before.
+    case same
+    /// Another file has that name or number; it stays, and the new one is gone.
+    case conflict
+  }
+
+  package let entry: EntryPath
+  private let tree: Tree
+  private let file: PendingFile
+
+  init(_ tree: Tree, _ entry: EntryPath) throws(StorageError) {
+    self.tree = tree
+    self.entry = entry
+    let directory = try tree.arrivals.withTurn(entry.key) { run throws(StorageError) in
+      if run.isKnown {
+        do throws(SystemError) {
+          return try tree.directory(of: entry.key)
+        } catch {
+          // Removed as empty since the last arrival.
+          guard error.isMissing else { throw StorageError.system(error) }
+        }
+      }
+      run = Arrivals.Run(isBusy: true, isKnown: true)
+      let (directory, isNew) = try tree.makeDirectories(of: entry.key)
+      if isNew { return directory }
+      for area in Tree.Area.allCases {
+        try tree.entries(of: entry.key, area: area) { entry in
+          run.add(entry)
+          return true
+        }
+      }
+      return directory
+    }
+    file = try PendingFile(in: directory, temporaryName: randomTemporaryName())
+  }
+
+  /// Bytes so far.
+  package var length: Int64 { file.length }
+
+  package mutating func append(_ bytes: RawSpan) throws(StorageError) { try file.append(bytes) }
+
+  /// Puts the file in its place. When this returns `stored` or `same`, the file survives a crash and a power cut.
+  package consuming func commit() throws(StorageError) -> Outcome {
+    let name = entry.entry.description
+    let directory = file.directory
+    try file.seal()
+    let isPublished = try tree.arrivals.withTurn(entry.key) { run throws(StorageError) in
+      // A number that may be taken is settled below, outside the turn and by what is on the disk.
+      if run.mayHold(entry.entry), try isTaken(tree, entry) { return false }
+      guard try file.publish(as: name) else { return false }
+      run.add(entry.entry)
+      return true
+    }
+    if isPublished {
+      do throws(SystemError) {
+        try directory.sync()
+      } catch {
+        // Nobody was told of it yet. Better that it comes again than that a name is trusted which may not last.
+        do throws(SystemError) { try directory.remove(name) } catch {}
+        throw .notDurable(error)
+      }
+      return .stored
+    }
+    guard try isSame() else { return .conflict }
+    // The one that was faster may not have synced the directory yet.
+    try RunWriter.sync(directory)
+    return .same
+  }
+
+  /// Removes what has arrived.
+  package consuming func abandon() {}
+
+  /// Whether the file under the same name, in the run or in one of its areas, has the same bytes.
+  private func isSame() throws(StorageError) -> Bool {
+    for area in Tree.Area.allCases {
+      let there = try ifPresent { () throws(SystemError) in
+        try tree.directory(of: entry.key, area: area).openForReading(entry.entry.description)
+      }
+      guard let there else { continue }
+      return try storage { () throws(SystemError) in
+        try haveSameBytes(there, file.reopen())
+      }
+    }
+    return false
+  }
+}
+
+/// Whether the run has a file with the entry's number, under whatever name and in whatever area.
+private func isTaken(_ tree: Tree, _ entry: EntryPath) throws(StorageError) -> Bool {
+  for area in Tree.Area.allCases {
+    if try tree.facts(of: entry, area: area) != nil { return true }
+  }
+  var isTaken = false
+  for area in Tree.Area.allCases {
+    try tree.entries(of: entry.key, area: area) { other in
+      isTaken = isTaken || other.claimsSameNumber(as: entry.entry)
+      return !isTaken
+    }
+  }
+  return isTaken
+}
+
+/// Compares two files from their starts, in pieces of 64 kB.
+private func haveSameBytes(
+  _ a: borrowing FileDescriptor, _ b: borrowing FileDescriptor
+) throws(SystemError) -> Bool {
+  let size = try a.size()
+  guard try size == b.size() else { return false }
+  var first = [UInt8](repeating: 0, count: 64 * 1024)
+  var second = first
+  var offset: Int64 = 0
+  while offset < size {
+    let count = try a.read(into: &first, at: offset)
+    guard count > 0 else { return false }
+    var filled = 0
+    // The other file may come in other portions.
+    while filled < count {
+      let more = try b.read(into: &second, at: offset + Int64(filled))
+      guard more > 0, first[filled..<min(count, filled + more)].elementsEqual(second[..<min(count - filled, more)])
+      else { return false }
+      filled += more
+    }
+    offset += Int64(count)
+  }
+  return true
+}
+
+extension RunEntry {
+  /// One number, one file; one run, one marker.
+  fileprivate func claimsSameNumber(as other: RunEntry) -> Bool {
+    switch (self, other) {
+    case (.segment(let a), .segment(let b)): a.sequence == b.sequence
+    case (.piece(let a), .piece(let b)): a == b
+    case (.marker, .marker): true
+    case (.initSection, .initSection): true
+    default: false
+    }
+  }
+}
+
+extension Tree {
+  /// Starts to receive a file: its run's directory is made when there is none.
+  package func receive(_ entry: EntryPath) throws(StorageError) -> IncomingFile {
+    try IncomingFile(self, entry)
+  }
+}

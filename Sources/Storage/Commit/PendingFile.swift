@@ -1,0 +1,73 @@
+import Platform
+
+/// A file that is being written under a temporary name. It gets its own name in three steps: `seal`, `publish`, and a
+/// sync of the directory. Unless it was published, it is removed when its owner lets go of it.
+///
+/// A class, because an owner that is itself `~Copyable` cannot lend an optional field.
+final class PendingFile {
+  let directory: any DiskDirectory
+  private let file: any DiskFile
+  private let temporaryName: String
+  /// Bytes appended so far.
+  private(set) var length: Int64 = 0
+  private var isPublished = false
+
+  /// - Parameter temporaryName: starts with a dot and ends in `.part`.
+  init(in directory: any DiskDirectory, temporaryName: String) throws(StorageError) {
+    self.directory = directory
+    self.temporaryName = temporaryName
+    file = try storage { () throws(SystemError) in try directory.create(temporaryName) }
+  }
+
+  deinit {
+    if isPublished { return }
+    // A temporary file that cannot be removed is found by recovery; there is nothing better to do about it here.
+    do throws(SystemError) { try file.close() } catch {}
+    do throws(SystemError) { try directory.remove(temporaryName) } catch {}
+  }
+
+  func append(_ bytes: RawSpan) throws(StorageError) {
+    do throws(SystemError) {
+      try file.append(bytes)
+    } catch {
+      throw .system(error)
+    }
+    length += Int64(bytes.byteCount)
+  }
+
+  /// Cuts the file to its first `length` bytes.
+  func truncate(to length: Int64) throws(StorageError) {
+    do throws(SystemError) {
+      try file.truncate(to: length)
+    } catch {
+      throw .system(error)
+    }
+    self.length = length
+  }
+
+  /// Makes the content durable. Nothing is appended after this.
+  func seal() throws(StorageError) {
+    do throws(SystemError) {
+      try file.sync()
+      try file.close()
+    } catch {
+      throw .notDurable(error)
+    }
+  }
+
+  /// What has been written, for reading.
+  func reopen() throws(SystemError) -> FileDescriptor { try directory.openForReading(temporaryName) }
+
+  /// Gives the sealed file its own name, which is durable when `directory.sync` has returned after that. False when the
+  /// name is taken.
+  func publish(as name: String, replacing: Bool = false) throws(StorageError) -> Bool {
+    do throws(SystemError) {
+      try directory.rename(temporaryName, to: name, in: directory, replacing: replacing)
+    } catch {
+      if error.isTaken { return false }
+      throw .system(error)
+    }
+    isPublished = true
+    return true
+  }
+}

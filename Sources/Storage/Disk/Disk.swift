@@ -1,0 +1,38 @@
+package import Platform
+
+// Everything a tree does to a disk, as protocols, so that tests can let each step fail and let the machine stop after
+// each step (SimulatedDisk in the tests of this module).
+
+/// A directory and the names in it. Each name is one component; see `Platform.Directory`.
+package protocol DiskDirectory: AnyObject, Sendable {
+  /// The name in error messages.
+  var path: String { get }
+
+  func subdirectory(_ name: String) throws(SystemError) -> any DiskDirectory
+  /// False when it was there already.
+  func makeDirectory(_ name: String) throws(SystemError) -> Bool
+  /// Creates a file that must not be there yet.
+  func create(_ name: String) throws(SystemError) -> any DiskFile
+  func openForWriting(_ name: String) throws(SystemError) -> any DiskFile
+  func openForReading(_ name: String) throws(SystemError) -> FileDescriptor
+  /// Both directories are of the same kind and on the same file system.
+  func rename(_ name: String, to newName: String, in target: any DiskDirectory, replacing: Bool) throws(SystemError)
+  func remove(_ name: String) throws(SystemError)
+  func removeDirectory(_ name: String) throws(SystemError)
+  func status(_ name: String) throws(SystemError) -> FileStatus
+  func list(_ body: (_ name: String, _ kind: FileKind) -> Bool) throws(SystemError)
+  /// Makes the names in it durable.
+  func sync() throws(SystemError)
+  func space() throws(SystemError) -> FileSystem.Space
+  func attemptLock(_ name: String) throws(SystemError) -> FileLock.Attempt
+}
+
+/// A file that is being written. Used by one thread at a time.
+package protocol DiskFile: AnyObject {
+  func append(_ bytes: RawSpan) throws(SystemError)
+  func truncate(to size: Int64) throws(SystemError)
+  /// Makes content and size durable.
+  func sync() throws(SystemError)
+  /// The file is closed whatever comes back.
+  func close() throws(SystemError)
+}

@@ -1,0 +1,131 @@
+package import HLS
+import Platform
+
+extension Tree {
+  /// Moves a file of a run to another area, whose directory is made when there is none. A file of that name there is
+  /// replaced: it is an earlier copy of the same.
+  ///
+  /// Moving to `sent` is not synced: when a power cut undoes it, the segment is sent once more, which the server answers
+  /// as the repetition it is. All other moves are synced.
+  package func move(_ entry: EntryPath, from source: Area = .run, to target: Area) throws(StorageError) {
+    let name = entry.entry.description
+    let (from, to) = try storage { () throws(SystemError) in
+      let run = try directory(of: entry.key)
+      if target != .run, try run.makeDirectory(target.rawValue) { try run.sync() }
+      let from = source == .run ? run : try run.subdirectory(source.rawValue)
+      let to = target == .run ? run : try run.subdirectory(target.rawValue)
+      try from.rename(name, to: name, in: to, replacing: true)
+      return (from, to)
+    }
+    guard target != .sent else { return }
+    try RunWriter.sync(to)
+    try RunWriter.sync(from)
+  }
+
+  /// Removes a file of a run. False when it was gone already.
+  @discardableResult
+  package func remove(_ entry: EntryPath, area: Area = .run) throws(StorageError) -> Bool {
+    try ifPresent { () throws(SystemError) in
+      try directory(of: entry.key, area: area).remove(entry.entry.description)
+    } != nil
+  }
+
+  /// Removes the directories of a recording that have become empty: areas, runs, renditions, and at last the recording
+  /// with its lock. Returns true when the recording is gone.
+  ///
+  /// A directory that holds anything at all stays, foreign files included.
+  @discardableResult
+  package func pruneEmpty(_ lock: consuming RecordingLock) throws(StorageError) -> Bool {
+    let recording = lock.recording
+    for key in try runs(of: recording) {
+      try storage { () throws(SystemError) in
+        let rendition = try top.subdirectory(recording.text).subdirectory(key.rendition.text)
+        let run = try rendition.subdirectory(key.run.description)
+        for area in Area.allCases where area != .run { try removeIfEmpty(area.rawValue, in: run) }
+        try removeIfEmpty(key.run.description, in: rendition)
+      }
+    }
+    for rendition in try renditions(of: recording) {
+      try storage { () throws(SystemError) in
+        try removeIfEmpty(rendition.text, in: top.subdirectory(recording.text))
+      }
+    }
+    return try storage { () throws(SystemError) in
+      let directory = try top.subdirectory(recording.text)
+      var isEmpty = true
+      try directory.list { name, _ in
+        isEmpty = name == RecordingLock.fileName
+        return isEmpty
+      }
+      if !isEmpty { return false }
+      try directory.remove(RecordingLock.fileName)
+      try removeIfEmpty(recording.text, in: top)
+      return true
+    }
+  }
+
+  private func removeIfEmpty(_ name: String, in directory: any DiskDirectory) throws(SystemError) {
+    do throws(SystemError) {
+      try directory.removeDirectory(name)
+    } catch {
+      if !error.isMissing && !error.isNotEmpty { throw error }
+    }
+  }
+
+  /// Writes a file that is derived from the segments, a playlist for one, in place of the one before it: readers see the
+  /// old one or the new one, whole.
+  ///
+  /// - Parameters:
+  ///   - path: from the root, one to three components of `[A-Za-z0-9._-]` without a dot in front. The directory must be
+  ///     there.
+  ///   - durable: whether the new file survives a power cut once this returns. Without it the old or the new one does.
+  package func writeAtomically(_ path: String, _ bytes: [UInt8], durable: Bool = true) throws(StorageError) {
+    let (directory, name) = try place(of: path)
+    let file = try PendingFile(in: directory, temporaryName: randomTemporaryName())
+    try unsafe file.append(bytes.span.bytes)
+    try file.seal()
+    _ = try file.publish(as: name, replacing: true)
+    if durable { try RunWriter.sync(directory) }
+  }
+
+  /// Reads a derived file; nil when it is not there.
+  ///
+  /// - Parameter limit: bytes; a larger file is refused with `EFBIG`.
+  package func read(_ path: String, limit: Int) throws(StorageError) -> [UInt8]? {
+    do throws(StorageError) {
+      let (directory, name) = try place(of: path)
+      return try storage { () throws(SystemError) in try directory.openForReading(name).readAll(limit: limit) }
+    } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+  }
+
+  /// Removes a derived file. False when it was gone already.
+  @discardableResult
+  package func removeDerived(_ path: String) throws(StorageError) -> Bool {
+    do throws(StorageError) {
+      let (directory, name) = try place(of: path)
+      try storage { () throws(SystemError) in try directory.remove(name) }
+      return true
+    } catch {
+      if error.isMissing { return false }
+      throw error
+    }
+  }
+
+  /// The directory and name of a derived file.
+  private func place(of path: String) throws(StorageError) -> (any DiskDirectory, String) {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { PathName($0) }
+    guard (1...3).contains(parts.count), let last = parts.last, let name = last else {
+      throw .outOfOrder("\(path) is no place for a derived file")
+    }
+    var directory = top
+    for part in parts.dropLast() {
+      guard let part else { throw .outOfOrder("\(path) is no place for a derived file") }
+      let above = directory
+      directory = try storage { () throws(SystemError) in try above.subdirectory(part.text) }
+    }
+    return (directory, name.text)
+  }
+}
