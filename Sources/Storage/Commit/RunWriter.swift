@@ -32,7 +32,7 @@ package struct RunWriter: ~Copyable {
   package mutating func writeInitSection(_ bytes: RawSpan) throws(StorageError) {
     try requireOpen()
     if hasInitSection { throw .outOfOrder("\(key) has its init section already") }
-    let file = try PendingFile(in: directory, temporaryName: ".init.part")
+    let file = try PendingFile(in: directory, temporaryName: RunWriter.initTemporaryName)
     try file.append(bytes)
     hasInitSection = true
     try RunWriter.commit(file, as: .initSection)
@@ -90,11 +90,16 @@ package struct RunWriter: ~Copyable {
     try requireOpen()
     abandonSegment()
     let marker = MarkerName(count: count, kind: kind)
-    let file = try PendingFile(in: directory, temporaryName: ".marker.part")
+    let file = try PendingFile(in: directory, temporaryName: RunWriter.markerTemporaryName)
     try RunWriter.commit(file, as: .marker(marker))
     isClosed = true
     return marker
   }
+
+  static let initTemporaryName = ".init.part"
+  static let markerTemporaryName = ".marker.part"
+  /// All temporary names of a recorder but those of segments.
+  static let otherTemporaryNames = [initTemporaryName, markerTemporaryName]
 
   private func requireOpen() throws(StorageError) {
     if isClosed { throw .outOfOrder("\(key) is closed") }

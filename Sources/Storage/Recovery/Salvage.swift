@@ -1,0 +1,74 @@
+import HLS
+import Platform
+
+/// Makes segments of what a crash left of one run.
+struct Salvage {
+  let key: RunKey
+  let directory: any DiskDirectory
+
+  /// Cuts an unfinished segment after its last whole chunk and commits it.
+  ///
+  /// - Returns: the segment's name; nil when nothing whole is in it. Its temporary file is there still then.
+  func finish(_ partial: PartialSegmentName) throws(StorageError) -> SegmentName? {
+    guard let initSection = try initSection() else { return nil }
+    let file = try storage { () throws(SystemError) in try directory.openForReading(partial.description) }
+    let scan = try scan(file, initSection)
+    let ticks = scan.tracks.ticks
+    guard scan.wholeLength > 0, ticks > 0 else { return nil }
+    let name = SegmentName(sequence: partial.sequence, start: partial.start, ticks: ticks)
+    // The same steps as for any other segment, on a file that exists already.
+    do throws(SystemError) {
+      let file = try directory.openForWriting(partial.description)
+      try file.truncate(to: Int64(scan.wholeLength))
+      try file.sync()
+      try file.close()
+    } catch {
+      throw .notDurable(error)
+    }
+    try storage { () throws(SystemError) in
+      try directory.rename(partial.description, to: name.description, in: directory, replacing: false)
+    }
+    try RunWriter.sync(directory)
+    return name
+  }
+
+  /// The run's init section; nil when there is none, and then nothing can be decoded.
+  private func initSection() throws(StorageError) -> InitSection? {
+    let bytes = try ifPresent { () throws(SystemError) in
+      try directory.openForReading(RunEntry.initSection.description).readAll(limit: InitSection.maximumSize)
+    }
+    guard let bytes else { return nil }
+    do throws(MediaFormatError) {
+      return try InitSection(parsing: bytes)
+    } catch {
+      throw .damaged(path: "\(directory.path)/\(RunEntry.initSection)", reason: "\(error)")
+    }
+  }
+
+  /// Reads the headers of a file and steps over its payload.
+  private func scan(
+    _ file: borrowing FileDescriptor, _ initSection: InitSection
+  ) throws(StorageError) -> ChunkScan {
+    var scan = ChunkScan(initSection)
+    do throws(SystemError) {
+      let size = try file.size()
+      var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+      var offset: Int64 = 0
+      while offset < size, scan.failure == nil {
+        let passed = min(Int64(clamping: scan.skippable), size - offset)
+        if passed > 0 {
+          scan.skip(UInt64(passed))
+          offset += passed
+          continue
+        }
+        let count = try file.read(into: &buffer, at: offset)
+        if count == 0 { break }
+        unsafe scan.feed(buffer.span.bytes.extracting(0..<count))
+        offset += Int64(count)
+      }
+    } catch {
+      throw .system(error)
+    }
+    return scan
+  }
+}
