@@ -1,0 +1,52 @@
+/// What became of a request.
+package struct TransferOutcome: Sendable, Equatable {
+  /// Where a request failed that has no complete response.
+  package enum Failure: Equatable, Sendable {
+    /// The host name has no address, or the resolver could not be asked.
+    case unresolved
+    /// No connection: refused, unreachable, or never answered.
+    case unreachable
+    /// TLS failed, or the peer's certificate does not hold.
+    case untrusted
+    /// The connection was lost in the middle.
+    case interrupted
+    /// No progress for the stall limit.
+    case stalled
+    /// The response was cut or was not HTTP.
+    case badResponse
+    /// The body could not be read, or is not as long as it was.
+    case unreadableBody
+    /// Cancelled by this side.
+    case cancelled
+    /// The request could not be made at all: a bad proxy, certificate file or URL.
+    case misconfigured
+  }
+
+  /// The status of the final response once its header was complete; nil when there was none.
+  package var status: Int?
+  package var failure: Failure?
+  /// For people, with secrets masked; empty on success.
+  package var detail = ""
+  package var retryAfter: Duration?
+  /// The response's `Date` in milliseconds since 1970 UTC.
+  package var serverDate: Int64?
+  /// This side's clock when that response was complete, in the same unit.
+  package var receivedAt: Int64 = 0
+  package var location: String?
+  package var etag: String?
+  /// The response's `Content-Digest`, or what a server computed itself.
+  package var contentDigest: String?
+  /// The declared length of the response body.
+  package var contentLength: Int64?
+  /// The first bytes of the response body, `responseLimit` at most.
+  package var body: [UInt8] = []
+  /// Bytes of the request body handed to the connection.
+  package var bytesSent: Int64 = 0
+  /// From the start to the end of the transfer.
+  package var elapsed: Duration = .zero
+
+  package init() {}
+
+  /// A real 2xx, read to its end, for a request that was sent to its end.
+  package var isSuccess: Bool { failure == nil && status.map { (200..<300).contains($0) } == true }
+}
