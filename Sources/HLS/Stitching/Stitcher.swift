@@ -53,6 +53,16 @@ package struct Stitcher: Sendable {
     keepTailOnly()
   }
 
+  /// Whether a segment of this run and number may still be published. A quick look that admits nothing.
+  package func awaits(_ sequence: Int, in run: RunName) -> Bool {
+    if let progress = runs[run] { return sequence >= progress.next }
+    if let lastLeft, run <= lastLeft { return false }
+    return last.map { run >= $0.run } ?? true
+  }
+
+  /// The earliest run that may still get something: what a listing need not look behind.
+  package var earliestOpenRun: RunName? { order.first ?? last?.run }
+
   /// Nothing has been published yet: `targetDuration` may still be set.
   package var isUnpublished: Bool { last == nil }
 

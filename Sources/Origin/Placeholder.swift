@@ -1,1 +1,0 @@
-// placeholder, replaced by the first file of this module

@@ -1,0 +1,46 @@
+package import HLS
+package import Platform
+package import Storage
+
+/// What one pass of stitching found.
+package struct StitchSummary: Equatable, Sendable {
+  package var recordings = 0
+  package var ended = 0
+  /// Segments in the whole lists of ended recordings.
+  package var segments = 0
+  /// Gaps in them.
+  package var gaps = 0
+  /// Recordings that could not be stitched; each was said.
+  package var failed = 0
+
+  package init() {}
+}
+
+/// Makes the playlists of a tree current, once: of all its recordings, or of one.
+///
+/// Waiting counts from the times of the files, so that a command that runs every minute declares a gap at the same
+/// moment as one that runs all the time.
+package func stitchOnce(
+  _ tree: Tree, _ configuration: StitchConfiguration, recording only: RecordingName? = nil, log: Log
+) throws(StorageError) -> StitchSummary {
+  var summary = StitchSummary()
+  let recordings = if let only { [only] } else { try tree.recordings() }
+  for recording in recordings where configuration.shard.contains(recording) {
+    summary.recordings += 1
+    do throws(StorageError) {
+      let now = ContinuousClock.now
+      var stitching = try RecordingStitching(tree, recording, configuration.policy, log, at: now)
+      _ = try stitching.advance(at: now)
+      guard stitching.isEnded else { continue }
+      summary.ended += 1
+      if let whole = try WholeRecording.write(tree, recording) {
+        summary.segments += whole.segments
+        summary.gaps += whole.gaps
+      }
+    } catch {
+      summary.failed += 1
+      log.error("stitch", "cannot stitch \(recording): \(error)", ["recording": .init(recording)])
+    }
+  }
+  return summary
+}

@@ -1,0 +1,142 @@
+package import HLS
+package import Platform
+package import Storage
+
+/// A live playlist that changed.
+package struct StitchUpdate: Equatable, Sendable {
+  package let recording: RecordingName
+  package let rendition: RenditionName
+  /// The media sequence number that comes next: one more than the last entry's.
+  package let nextSequence: Int
+  /// Whether the recording has ended for now.
+  package let isEnded: Bool
+}
+
+/// Keeps the playlists of all recordings of a tree current for as long as it runs. Files are made known by `hint`; what
+/// nobody made known is found by looking at the directories now and then.
+package final class StitchService: Sendable {
+  private let tree: Tree
+  private let configuration: StitchConfiguration
+  private let log: Log
+  private let queues: [HandoffQueue<StitchWorker.Notice>]
+  private let wholeLists = WholeListQueue()
+  private let onUpdate: @Sendable (StitchUpdate) -> Void
+  private let threads = Monitor<[Thread]>([])
+
+  /// Notices a worker has not got to yet. A notice is about 100 bytes.
+  private static let queueCapacity = 16_384
+
+  /// - Parameter onUpdate: called after a live playlist has been written, on one of the service's threads; must not wait.
+  package init(
+    _ tree: Tree, _ configuration: StitchConfiguration, log: Log,
+    onUpdate: @escaping @Sendable (StitchUpdate) -> Void = { _ in }
+  ) {
+    self.tree = tree
+    self.configuration = configuration
+    self.log = log
+    self.onUpdate = onUpdate
+    queues = (0..<max(1, configuration.threads)).map { _ in HandoffQueue(capacity: StitchService.queueCapacity) }
+  }
+
+  package func start() throws(SystemError) {
+    for (index, queue) in queues.enumerated() {
+      start(
+        try Thread("stitch-\(index)") { [self] in
+          var worker = StitchWorker(
+            tree, configuration, log, owns: { [self] recording in owner(of: recording) == index },
+            writeWhole: { [wholeLists] recording in wholeLists.put(recording) }, onUpdate: onUpdate)
+          worker.run(queue)
+        })
+    }
+    start(try Thread("stitch-vod") { [self] in writeWholeLists() })
+  }
+
+  /// Makes known that a file of the tree is complete. Never waits.
+  package func hint(_ path: EntryPath) {
+    guard let index = owner(of: path.key.recording) else { return }
+    // Full: the worker looks at everything once it gets there.
+    if queues[index].putDroppingOldest(.file(path)) == 1 { _ = queues[index].putDroppingOldest(.lookAgain) }
+  }
+
+  /// Has all directories looked at soon: notices may have been lost.
+  package func lookAgain() {
+    for queue in queues { _ = queue.putDroppingOldest(.lookAgain) }
+  }
+
+  /// Works off what was made known, then returns.
+  package func stop() {
+    for queue in queues { queue.close() }
+    let running = threads.withLock { threads in
+      let running = threads
+      threads = []
+      return running
+    }
+    for thread in running.dropLast() { thread.join() }
+    wholeLists.close()
+    running.last?.join()
+  }
+
+  private func start(_ thread: Thread) {
+    threads.withLock { $0.append(thread) }
+  }
+
+  /// Nil where another process looks after the recording.
+  private func owner(of recording: RecordingName) -> Int? {
+    let shard = configuration.shard
+    guard shard.contains(recording) else { return nil }
+    return Int(stableHash(recording) / UInt64(max(1, shard.count)) % UInt64(queues.count))
+  }
+
+  private func writeWholeLists() {
+    while let recording = wholeLists.take() {
+      do throws(StorageError) {
+        guard let whole = try WholeRecording.write(tree, recording) else { continue }
+        log.info(
+          "vod",
+          "\(recording) is complete: \(whole.segments) segments"
+            + (whole.gaps > 0 ? ", \(whole.gaps) missing" : ""),
+          [
+            "recording": .init(recording), "segments": .init(whole.segments), "gaps": .init(whole.gaps),
+            "ticks": .integer(whole.ticks),
+          ])
+      } catch {
+        if error.isMissing { continue }
+        // The next look at the directories finds the recording unsettled and asks again.
+        log.error(
+          "stitch", "cannot write \(recording)/\(WholeRecording.name): \(error)", ["recording": .init(recording)])
+      }
+    }
+  }
+}
+
+/// Ended recordings whose whole list is to be written. One that is in it already is not put in again: a flood of late
+/// segments must not have the list written once for each.
+private final class WholeListQueue: Sendable {
+  private let state = Monitor(State())
+
+  private struct State: Sendable {
+    var order: [RecordingName] = []
+    var waiting: Set<RecordingName> = []
+    var isClosed = false
+  }
+
+  func put(_ recording: RecordingName) {
+    state.withLock { state in
+      if state.waiting.insert(recording).inserted { state.order.append(recording) }
+    }
+  }
+
+  /// Waits for a recording; nil when the queue is closed and empty.
+  func take() -> RecordingName? {
+    state.wait { state -> RecordingName?? in
+      guard let first = state.order.first else { return state.isClosed ? .some(nil) : nil }
+      state.order.removeFirst()
+      state.waiting.remove(first)
+      return first
+    } ?? nil
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+  }
+}
