@@ -2,26 +2,28 @@ import Foundation
 
 /// A blocking HTTP/1.1 client that sends exactly the bytes it is told to, valid or not, over one TCP connection to
 /// 127.0.0.1.
-package final class RawHTTPClient {
+public final class RawHTTPClient {
   private let socket: Int32
   private var unread: [UInt8] = []
+  /// Lives as long as the client: the server it talks to, say.
+  public var companion: AnyObject?
 
-  package struct Failure: Error, CustomStringConvertible {
-    package let description: String
+  public struct Failure: Error, CustomStringConvertible {
+    public let description: String
   }
 
-  package struct Answer {
-    package let status: Int
+  public struct Answer {
+    public let status: Int
     /// Names in lower case.
-    package let headers: [(name: String, value: String)]
-    package let body: [UInt8]
+    public let headers: [(name: String, value: String)]
+    public let body: [UInt8]
 
-    package var text: String { String(decoding: body, as: UTF8.self) }
-    package subscript(_ name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
+    public var text: String { String(decoding: body, as: UTF8.self) }
+    public subscript(_ name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
   }
 
   /// - Parameter timeout: seconds a read or write may block.
-  package init(port: UInt16, timeout: Int = 10) throws {
+  public init(port: UInt16, timeout: Int = 10) throws {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var limit = timeval(tv_sec: timeout, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -44,9 +46,9 @@ package final class RawHTTPClient {
 
   deinit { close(socket) }
 
-  package func send(_ text: String) throws { try send(Array(text.utf8)) }
+  public func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  package func send(_ bytes: [UInt8]) throws {
+  public func send(_ bytes: [UInt8]) throws {
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
@@ -58,7 +60,7 @@ package final class RawHTTPClient {
   }
 
   /// Sends a request with its Content-Length, and reads the answer.
-  package func request(
+  public func request(
     _ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil
   ) throws -> Answer {
     var head = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n"
@@ -69,7 +71,7 @@ package final class RawHTTPClient {
   }
 
   /// Reads one final answer; interim ones (100) are skipped.
-  package func answer(to method: String = "GET") throws -> Answer {
+  public func answer(to method: String = "GET") throws -> Answer {
     while true {
       let head = String(decoding: try readHead(), as: UTF8.self)
       let lines = head.components(separatedBy: "\r\n")
@@ -91,7 +93,7 @@ package final class RawHTTPClient {
   }
 
   /// True when the server closes the connection, sending nothing more, within the timeout.
-  package func isClosedByServer() -> Bool {
+  public func isClosedByServer() -> Bool {
     var byte: UInt8 = 0
     return unread.isEmpty && recv(socket, &byte, 1, 0) == 0
   }

@@ -96,6 +96,9 @@ package struct IncomingFile: ~Copyable {
   }
 }
 
+// Sendable: it cannot be copied, and nobody else holds its pending file.
+extension IncomingFile: @unchecked Sendable {}
+
 /// Whether the run has a file with the entry's number, under whatever name and in whatever area.
 private func isTaken(_ tree: Tree, _ entry: EntryPath) throws(StorageError) -> Bool {
   for area in Tree.Area.allCases {

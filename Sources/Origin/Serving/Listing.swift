@@ -1,0 +1,96 @@
+import HLS
+import HTTP
+import Platform
+import Storage
+
+extension OriginHandler {
+  /// What the page lists.
+  func recordings(_ access: Access) -> Response {
+    do throws(StorageError) {
+      let summaries = try index.summaries().filter { access.mayRead($0.name) }
+      var json = JSONText()
+      json.object { json in
+        json.pair("now", WallClock.now())
+        json.key("recordings")
+        json.array { json in
+          for summary in summaries { write(summary, into: &json) }
+        }
+      }
+      return jsonResponse(json)
+    } catch {
+      return failure("cannot list the recordings", error)
+    }
+  }
+
+  private func write(_ summary: RecordingSummary, into json: inout JSONText) {
+    json.object { json in
+      json.pair("name", summary.name.text)
+      json.pair("state", summary.state.rawValue)
+      json.pair("start", summary.start?.milliseconds)
+      json.pair("milliseconds", summary.ticks / 90)
+      json.pair("segments", Int64(summary.segments))
+      json.pair("missing", Int64(summary.missing))
+      json.pair("runs", Int64(summary.runs))
+      json.pair("bytes", summary.bytes)
+      json.pair("lastArrival", summary.lastArrival)
+      json.key("renditions")
+      json.array { json in for rendition in summary.renditions { json.value(rendition.text) } }
+    }
+  }
+
+  /// One recording's time line: spans as arrays of kind, run, start and length in milliseconds, and segment count.
+  func timeline(_ recording: RecordingName) -> Response {
+    do throws(StorageError) {
+      let renditions = try tree.renditions(of: recording)
+      guard let rendition = renditions.contains(.main) ? .main : renditions.first else {
+        return .text(404, "no such recording")
+      }
+      var timeline = Timeline()
+      var ending: MarkerName?
+      for (number, run) in try tree.runs(of: recording, rendition: rendition).enumerated() {
+        var segments: [Timeline.Segment] = []
+        ending = nil
+        let key = RunKey(recording: recording, rendition: rendition, run: run)
+        try tree.files(of: key) { entry, facts in
+          switch entry {
+          case .segment(let name): segments.append(Timeline.Segment(name: name, arrival: facts.modified))
+          case .marker(let marker): if marker.count >= (ending?.count ?? 0) { ending = marker }
+          case .initSection, .piece: break
+          }
+          return true
+        }
+        timeline.append(run: number, segments: segments, expected: ending?.count)
+      }
+      var json = JSONText()
+      json.object { json in
+        json.pair("name", recording.text)
+        json.pair("now", WallClock.now())
+        json.pair("state", ending?.kind == .end ? "ended" : "live")
+        json.key("renditions")
+        json.array { json in for rendition in renditions { json.value(rendition.text) } }
+        json.key("spans")
+        json.array { json in
+          for span in timeline.spans {
+            json.array { json in
+              json.value(span.kind.rawValue)
+              json.value(Int64(span.run))
+              json.value(span.start.milliseconds)
+              json.value(span.milliseconds)
+              json.value(Int64(span.segments))
+            }
+          }
+        }
+      }
+      return jsonResponse(json)
+    } catch {
+      return failure("cannot list \(recording)", error)
+    }
+  }
+
+  private func jsonResponse(_ json: JSONText) -> Response {
+    Response(
+      200,
+      headers: HeaderFields([.init("Content-Type", "application/json"), .init("Cache-Control", "no-store")]),
+      body: .bytes(json.bytes))
+  }
+}

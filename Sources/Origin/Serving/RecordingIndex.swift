@@ -1,0 +1,87 @@
+import HLS
+import Platform
+import Storage
+import Synchronization
+
+/// Summaries of all recordings, for the page, the quota and `/metrics`. Read from the disk once, then kept up by what
+/// arrives here; what others put into or take from the tree is noticed when a run's directory is read again.
+final class RecordingIndex: Sendable {
+  private struct State {
+    var runs: [RecordingName: [RunKey: RunSummary]] = [:]
+    var bytes: Int64 = 0
+    var scanned: ContinuousClock.Instant?
+    var isScanning = false
+  }
+  private let tree: Tree
+  private let state = Mutex(State())
+  /// How long a listing is taken for current. What arrives here shows at once.
+  private let lifetime: Duration
+
+  init(_ tree: Tree, lifetime: Duration = .seconds(30)) {
+    self.tree = tree
+    self.lifetime = lifetime
+  }
+
+  /// Bytes under the root by the last listing and what has arrived since.
+  var bytes: Int64 { state.withLock(\.bytes) }
+
+  func arrived(_ entry: EntryPath, bytes: Int64, at milliseconds: Int64) {
+    state.withLock { state in
+      state.bytes += bytes
+      state.runs[entry.key.recording, default: [:]][entry.key, default: RunSummary()]
+        .add(entry.entry, bytes: bytes, arrival: milliseconds)
+    }
+  }
+
+  /// All recordings, the latest first. Reads the disk when the last reading is older than `lifetime`.
+  func summaries() throws(StorageError) -> [RecordingSummary] {
+    try refresh()
+    let runs = state.withLock(\.runs)
+    return runs.map { RecordingSummary(name: $0.key, runs: $0.value) }
+      .sorted { ($0.lastArrival, $0.name) > ($1.lastArrival, $1.name) }
+  }
+
+  func refresh() throws(StorageError) {
+    let mustScan = state.withLock { state in
+      if state.isScanning { return false }
+      if let scanned = state.scanned, scanned + lifetime > .now { return false }
+      state.isScanning = true
+      return true
+    }
+    guard mustScan else { return }
+    var found: [RecordingName: [RunKey: RunSummary]] = [:]
+    defer {
+      state.withLock { $0.isScanning = false }
+    }
+    for recording in try tree.recordings() {
+      let summaries = try scan(recording)
+      if !summaries.isEmpty { found[recording] = summaries }
+    }
+    state.withLock { state in
+      // Whatever arrived during the reading counts in one of the two; the larger one has it.
+      for (recording, runs) in state.runs {
+        for (key, known) in runs where known.lastArrival >= (found[recording]?[key]?.lastArrival ?? 0) {
+          if let read = found[recording]?[key], read.segments <= known.segments { found[recording]?[key] = known }
+        }
+      }
+      state.runs = found
+      state.bytes = found.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.bytes } }
+      state.scanned = .now
+    }
+  }
+
+  private func scan(_ recording: RecordingName) throws(StorageError) -> [RunKey: RunSummary] {
+    var summaries: [RunKey: RunSummary] = [:]
+    for key in try tree.runs(of: recording) {
+      var summary = RunSummary()
+      for area in [Tree.Area.run, .pieces, .sent] {
+        try tree.files(of: key, area: area) { entry, facts in
+          summary.add(entry, bytes: facts.size, arrival: facts.modified)
+          return true
+        }
+      }
+      summaries[key] = summary
+    }
+    return summaries
+  }
+}

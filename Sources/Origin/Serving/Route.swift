@@ -1,0 +1,102 @@
+package import HLS
+import HTTP
+
+/// What a path stands for.
+enum Route: Equatable {
+  /// The page for people.
+  case page
+  case health
+  case metrics
+  /// The list behind the page.
+  case recordings
+  /// One recording's timeline behind the page.
+  case recording(RecordingName)
+  /// Where the page trades a token for a cookie.
+  case session
+  case playlist(PlaylistPath)
+  case entry(EntryPath)
+
+  init?(_ components: [String]) {
+    switch components.count {
+    case 0: self = .page
+    case 1:
+      switch components[0] {
+      case "healthz": self = .health
+      case "metrics": self = .metrics
+      case "session": self = .session
+      default: return nil
+      }
+    case 2 where components == ["api", "recordings"]: self = .recordings
+    case 2, 3:
+      if components.count == 3, components[0] == "api", components[1] == "recordings",
+        let name = RecordingName(components[2]), PlaylistPath(components) == nil
+      {
+        self = .recording(name)
+      } else if let playlist = PlaylistPath(components) {
+        self = .playlist(playlist)
+      } else {
+        return nil
+      }
+    case 4:
+      guard let entry = EntryPath(components.joined(separator: "/")) else { return nil }
+      self = .entry(entry)
+    default: return nil
+    }
+  }
+
+  var methods: [String] {
+    switch self {
+    case .page, .health, .metrics, .recordings, .recording, .playlist: ["GET", "HEAD", "OPTIONS"]
+    case .session: ["POST", "DELETE", "OPTIONS"]
+    case .entry: ["GET", "HEAD", "PUT", "OPTIONS"]
+    }
+  }
+
+  /// True for what players on other sites' pages may fetch. The list of recordings is not among it: a page somewhere on
+  /// the web could read what a server on this machine holds.
+  var isForOtherSites: Bool {
+    switch self {
+    case .playlist, .entry: true
+    case .page, .health, .metrics, .recordings, .recording, .session: false
+    }
+  }
+}
+
+/// A playlist's place below the root: `<recording>[/<rendition>]/{live,vod}.m3u8`.
+package struct PlaylistPath: Hashable, Sendable {
+  package enum Kind: String, Sendable {
+    case live, vod
+  }
+  package let recording: RecordingName
+  /// Nil for the multivariant playlist of the recording.
+  package let rendition: RenditionName?
+  package let kind: Kind
+
+  package init(recording: RecordingName, rendition: RenditionName?, kind: Kind) {
+    self.recording = recording
+    self.rendition = rendition
+    self.kind = kind
+  }
+
+  init?(_ components: [String]) {
+    guard components.count == 2 || components.count == 3, let recording = RecordingName(components[0]) else {
+      return nil
+    }
+    switch components.last {
+    case "live.m3u8": kind = .live
+    case "vod.m3u8": kind = .vod
+    default: return nil
+    }
+    self.recording = recording
+    if components.count == 3 {
+      guard let rendition = RenditionName(components[1]), rendition.isUsableAsRendition else { return nil }
+      self.rendition = rendition
+    } else {
+      rendition = nil
+    }
+  }
+
+  /// The directories it lies in, outermost first.
+  var directories: [String] { [recording.text] + (rendition.map { [$0.text] } ?? []) }
+  var fileName: String { "\(kind.rawValue).m3u8" }
+}
