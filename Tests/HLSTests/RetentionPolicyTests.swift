@@ -1,35 +1,60 @@
+import TestKit
 import Testing
 
 @testable import HLS
 
 @Suite struct `Retention` {
   let now = Scene.start
-  private func item(
-    hours: Int64, bytes: Int64 = 100, _ standing: RetentionPolicy.Item.Standing = .free
-  ) -> RetentionPolicy.Item {
-    .init(end: WallClockTime(milliseconds: now.milliseconds - hours * 3_600_000), bytes: bytes, standing: standing)
+
+  private func ago(hours: Double) -> WallClockTime {
+    WallClockTime(milliseconds: now.milliseconds - Int64(hours * 3_600_000))
   }
 
-  @Test func `what is older than the age goes, oldest first`() {
-    let items = [item(hours: 25), item(hours: 23), item(hours: 48), item(hours: 24)]
-    #expect(RetentionPolicy().expired(items, at: now) == [2, 0])
+  @Test(arguments: [(24.001, true), (24, false), (23.9, false), (-5, false), (48, true)])
+  func `what is older than the age may go, what ends in the future never`(hours: Double, goes: Bool) {
+    let reason = RetentionPolicy().reason(.free, end: ago(hours: hours), at: now)
+    #expect(reason == (goes ? .age : nil))
   }
 
-  @Test func `unsent files go only when told so, files in use never`() {
-    let items = [item(hours: 99, .unsent), item(hours: 99, .inUse), item(hours: 30)]
-    #expect(RetentionPolicy().expired(items, at: now) == [2])
-    #expect(RetentionPolicy(expiresUnsent: true).expired(items, at: now) == [0, 2])
+  @Test func `what is in use never goes`() {
+    let policy = RetentionPolicy(maximumAge: .zero, maximumSize: 0, unsentAge: .zero)
+    #expect(policy.reason(.inUse, end: ago(hours: 99), at: now) == nil)
   }
 
-  @Test func `size takes the oldest until the rest fits, and counts what has to stay`() {
-    let items = [item(hours: 5), item(hours: 4, .unsent), item(hours: 3), item(hours: 2)]
-    let policy = RetentionPolicy(maximumAge: nil, maximumSize: 250)
-    #expect(policy.expired(items, at: now) == [0, 2])
-    #expect(RetentionPolicy(maximumAge: nil, maximumSize: 400).expired(items, at: now) == [])
-    #expect(RetentionPolicy(maximumAge: nil, maximumSize: 0).expired(items, at: now) == [0, 2, 3])
+  @Test func `what no server has goes only by an age of its own`() {
+    #expect(RetentionPolicy(maximumAge: .zero).reason(.unsent, end: ago(hours: 99), at: now) == nil)
+    let policy = RetentionPolicy(maximumAge: .zero, unsentAge: .seconds(7_200))
+    #expect(policy.reason(.unsent, end: ago(hours: 3), at: now) == .unsent)
+    #expect(policy.reason(.unsent, end: ago(hours: 1), at: now) == nil)
   }
 
-  @Test func `a clock that was set back expires nothing`() {
-    #expect(RetentionPolicy(maximumAge: .zero).expired([item(hours: -5)], at: now) == [])
+  @Test func `without an age nothing is too old`() {
+    #expect(RetentionPolicy(maximumAge: nil).reason(.free, end: ago(hours: 999_999), at: now) == nil)
+  }
+
+  @Test(
+    arguments: [(nil, 500, 0), (400, 500, 100), (500, 500, 0), (600, 500, 0), (0, 500, 500)] as [(Int64?, Int64, Int64)]
+  )
+  func `what is more than the size is in excess`(limit: Int64?, total: Int64, excess: Int64) {
+    #expect(RetentionPolicy(maximumSize: limit).excess(over: total) == excess)
+  }
+
+  @Test func `a name from a clock that was not set does not make a file old`() {
+    let unset = WallClockTime(milliseconds: 60_000)
+    #expect(RetentionPolicy.end(named: unset, modified: now.milliseconds) == now)
+    let real = ago(hours: 5)
+    #expect(RetentionPolicy.end(named: real, modified: now.milliseconds) == real)
+  }
+}
+
+@Suite struct `Oldest selection` {
+  @Test(arguments: [1, 2, 7, 100, 1000])
+  func `it keeps the smallest in order and says whether there were more`(limit: Int) {
+    var random = SeededRandom(7)
+    let all = (0..<500).map { _ in Int(random.next() % 10_000) }
+    var selection = OldestSelection<Int>(limit: limit)
+    for element in all { selection.offer(element) }
+    #expect(selection.sorted() == Array(all.sorted().prefix(limit)))
+    #expect(selection.isCut == (all.count > limit))
   }
 }
