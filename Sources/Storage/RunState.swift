@@ -18,6 +18,8 @@ package struct RunState: Equatable, Sendable {
   /// Names of files that were being written when somebody stopped, or are being written now.
   var temporaryNames: [String] = []
 
+  package init() {}
+
   package var isClosed: Bool { marker != nil }
   /// The segments wherever they lie, by number.
   package var allSegments: [SegmentName] { (segments + sent + refused).sorted() }

@@ -14,6 +14,16 @@ package struct FileStatus: Equatable, Sendable {
   /// Time of the last change of content, in milliseconds since the epoch.
   package var modified: Int64 { modifiedNanoseconds / 1_000_000 }
 
+  package init(
+    size: Int64, modifiedNanoseconds: Int64, kind: FileKind, identity: FileIdentity, links: Int = 1
+  ) {
+    self.size = size
+    self.modifiedNanoseconds = modifiedNanoseconds
+    self.kind = kind
+    self.identity = identity
+    self.links = links
+  }
+
   init(_ raw: stat) {
     size = Int64(raw.st_size)
     modifiedNanoseconds = Int64(raw.st_mtim.tv_sec) * 1_000_000_000 + Int64(raw.st_mtim.tv_nsec)
@@ -33,6 +43,11 @@ package struct FileStatus: Equatable, Sendable {
 package struct FileIdentity: Hashable, Sendable {
   package let device: UInt64
   package let inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
 }
 
 package enum FileKind: Equatable, Sendable {

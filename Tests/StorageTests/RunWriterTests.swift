@@ -1,0 +1,74 @@
+import HLS
+import Platform
+import Storage
+import TestKit
+import Testing
+
+@Suite struct `Run writer` {
+  let directory: TemporaryDirectory
+  let tree: Tree
+  let scene = Scene()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    tree = try Tree(root: directory.path, create: false)
+  }
+
+  @Test func `a run is never reopened`() throws {
+    let lock = try tree.lock(Scene.recording)
+    do { _ = try RunWriter(tree: tree, key: scene.key, lock: lock) }
+    #expect(throws: StorageError.taken(path: "\(directory.path)/\(scene.key)")) {
+      _ = try RunWriter(tree: tree, key: scene.key, lock: lock)
+    }
+  }
+
+  @Test func `a segment needs an init section, a duration and an open run`() throws {
+    var writer = try RunWriter(tree: tree, key: scene.key, lock: tree.lock(Scene.recording))
+    #expect(throws: StorageError.self) { try writer.openSegment(start: Scene.began) }
+    #expect(throws: StorageError.self) { try writer.append([1].span.bytes) }
+    try writer.writeInitSection(scene.initSection.span.bytes)
+    #expect(throws: StorageError.self) { try writer.writeInitSection(scene.initSection.span.bytes) }
+    try writer.openSegment(start: Scene.began)
+    #expect(throws: StorageError.self) { try writer.openSegment(start: Scene.began) }
+    #expect(throws: StorageError.self) { try writer.commitSegment(ticks: 0) }
+    let isOpen = writer.hasOpenSegment
+    #expect(isOpen)
+    #expect(try writer.close(.end) == MarkerName(count: 0, kind: .end))
+    #expect(throws: StorageError.self) { try writer.openSegment(start: Scene.began) }
+    #expect(directory.files() == ["\(Scene.recording)/.lock", "\(scene.key)/0.end", "\(scene.key)/init.mp4"])
+  }
+
+  @Test func `a lock of another recording is refused`() throws {
+    let other = try #require(RecordingName("other"))
+    #expect(throws: StorageError.self) {
+      _ = try RunWriter(tree: tree, key: scene.key, lock: tree.lock(other))
+    }
+  }
+
+  @Test func `what is whole can be committed after a write has failed`() throws {
+    let full = try SimulatedDisk()
+    _ = scene.record(on: full)
+    let second = try #require(full.log.firstIndex { $0.hasPrefix("write") && $0.contains(".00000000_") }) + 2
+    let disk = try SimulatedDisk(.failing(step: second, code: 28))
+    var writer = try RunWriter(tree: Tree(disk.root), key: scene.key, lock: Tree(disk.root).lock(Scene.recording))
+    try writer.writeInitSection(scene.initSection.span.bytes)
+    try writer.openSegment(start: Scene.began)
+    try writer.append(scene.chunk(0, 0).span.bytes)
+    let whole = writer.openLength
+    #expect { try writer.append(scene.chunk(0, 1).span.bytes) } throws: { ($0 as? StorageError)?.isFull == true }
+    let name = try writer.commitSegment(ticks: 90_000, length: whole)
+    #expect(disk.files()["\(scene.key)/\(name)"] == scene.chunk(0, 0))
+    #expect(try writer.close(.next) == MarkerName(count: 1, kind: .next))
+  }
+
+  @Test func `the next run is later than the one before it, whatever the clock says`() throws {
+    let now = Scene.began
+    #expect(RunName(after: nil, now: now, suffix: 5) == RunName(start: now, suffix: 5))
+    let before = RunName(start: now, suffix: 0xFFFF)
+    for clock in [now, WallClockTime(milliseconds: 0), WallClockTime(milliseconds: now.milliseconds + 5_000)] {
+      #expect(before < RunName(after: before, now: clock, suffix: 0))
+    }
+    do { _ = try RunWriter(tree: tree, key: scene.key, lock: tree.lock(Scene.recording)) }
+    #expect(try tree.newRunName(of: Scene.recording, now: WallClockTime(milliseconds: 0)) > scene.key.run)
+  }
+}
