@@ -159,7 +159,7 @@ private func name(_ text: String) throws -> PathName { try #require(PathName(tex
       _ = try? Tree(disk.root).move(entry, to: area)
       disk.crash(namesSurvive: namesSurvive, unsynced: .lost)
       let places = disk.files().keys.filter { $0.hasSuffix("/\(entry.entry)") }
-      // Both directories may have it for a while; neither is also possible to get wrong, and would be a loss.
+      // Both directories may have it; neither would be a loss.
       #expect(!places.isEmpty)
       #expect(places.allSatisfy { disk.files()[$0] == scene.segment(0) })
     }
@@ -187,9 +187,8 @@ private func name(_ text: String) throws -> PathName { try #require(PathName(tex
     let time = try clock.measure { state = try tree.state(of: key) }
     #expect(state.segments.count == 100_000)
     #expect(state.segments.last == segment(99_999))
-    // Measured 0.25 s in a debug build on one of two busy cores.
-    #expect(time < .seconds(5))
-    print("listed 100,000 segments in \(time)")
+    // 0.27 s in a release build, ten times that in a debug build on a busy machine; a quadratic one takes minutes.
+    #expect(time < .seconds(20))
   }
 }
 
