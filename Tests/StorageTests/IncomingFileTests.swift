@@ -141,6 +141,16 @@ private func arrive(_ entry: EntryPath, _ bytes: [UInt8], in tree: Tree) throws(
     }
   }
 
+  @Test(arguments: 1...6)
+  func `directories that could not be made durable are made so by the next arrival`(failing: Int) throws {
+    let disk = try SimulatedDisk(.failing(step: failing, code: EIO))
+    let tree = try Tree(disk.root)
+    #expect(throws: StorageError.self) { try arrive(segment(0), [1], in: tree) }
+    #expect(try arrive(segment(0), [1], in: tree) == .stored)
+    disk.crash(namesSurvive: false, unsynced: .lost)
+    #expect(disk.files() == [segment(0).description: [1]])
+  }
+
   @Test func `the second of two same files waits for the name to be durable`() throws {
     // The first has its name when the machine stops being able to sync the directory.
     let counting = try SimulatedDisk()

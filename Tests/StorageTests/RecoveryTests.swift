@@ -57,6 +57,23 @@ import Testing
     #expect(names() == [segment(0), "1.end", "init.mp4"].sorted())
   }
 
+  @Test(arguments: [true, false])
+  func `after a power cut a chunk with a hole of zeros is not whole`(restarted: Bool) throws {
+    let chunks = (0..<3).map { index in
+      chunkBytes(decodeTime: UInt64(index) * 90_000, [SampleBytes(duration: 90_000, size: 20_000)])
+    }
+    var bytes = chunks.flatMap(\.self)
+    let hole = (chunks[0].count + 8_192) / 4_096 * 4_096
+    bytes.replaceSubrange(hole..<hole + 4_096, with: [UInt8](repeating: 0, count: 4_096))
+    try put("init.mp4", scene.initSection)
+    try put(partial(0), bytes)
+    let started = try #require(SystemStart.time())
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: Double(started) / 1_000 + (restarted ? -60 : 1))],
+      ofItemAtPath: directory.file("\(scene.key)/\(partial(0))"))
+    #expect(try recover().salvaged.map(\.entry.description) == [segment(0, ticks: restarted ? 90_000 : 270_000)])
+  }
+
   @Test func `segments that were sent or refused count as well`() throws {
     try put("init.mp4", scene.initSection)
     try put("sent/\(segment(0))", [1])

@@ -31,15 +31,16 @@ package struct IncomingFile: ~Copyable {
           guard error.isMissing else { throw StorageError.system(error) }
         }
       }
-      run = Arrivals.Run(isBusy: true, isKnown: true)
+      var known = Arrivals.Run(isBusy: true, isKnown: true)
       let (directory, isNew) = try tree.makeDirectories(of: entry.key)
-      if isNew { return directory }
-      for area in Tree.Area.allCases {
+      for area in Tree.Area.allCases where !isNew {
         try tree.entries(of: entry.key, area: area) { entry in
-          run.add(entry)
+          known.add(entry)
           return true
         }
       }
+      // Only now: after a failure the next arrival looks, and syncs, again.
+      run = known
       return directory
     }
     file = try PendingFile(in: directory, temporaryName: randomTemporaryName())

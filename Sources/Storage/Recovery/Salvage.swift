@@ -45,13 +45,29 @@ struct Salvage {
     }
   }
 
+  /// Where the first block begins that holds zeros only; nil when none does. Coded media have no such blocks.
+  private func zeroBlock(in file: borrowing FileDescriptor) throws(SystemError) -> Int64? {
+    var block = [UInt8](repeating: 0, count: 4096)
+    var offset: Int64 = 0
+    while true {
+      let count = try file.read(into: &block, at: offset)
+      if count == 0 { return nil }
+      if block[..<count].allSatisfy({ $0 == 0 }) { return offset }
+      offset += Int64(count)
+    }
+  }
+
   /// Reads the headers of a file and steps over its payload.
   private func scan(
     _ file: borrowing FileDescriptor, _ initSection: InitSection
   ) throws(StorageError) -> ChunkScan {
     var scan = ChunkScan(initSection)
     do throws(SystemError) {
-      let size = try file.size()
+      let status = try file.status()
+      var size = status.size
+      // What the kernel still held when the power went may have left its room and nothing in it. After a mere crash of the
+      // recorder that cannot be, and silence in plain PCM may well be all zeros.
+      if let booted = SystemStart.time(), status.modified < booted { size = try zeroBlock(in: file) ?? size }
       var buffer = [UInt8](repeating: 0, count: 64 * 1024)
       var offset: Int64 = 0
       while offset < size, scan.failure == nil {
@@ -61,7 +77,7 @@ struct Salvage {
           offset += passed
           continue
         }
-        let count = try file.read(into: &buffer, at: offset)
+        let count = min(try file.read(into: &buffer, at: offset), Int(size - offset))
         if count == 0 { break }
         unsafe scan.feed(buffer.span.bytes.extracting(0..<count))
         offset += Int64(count)
