@@ -78,12 +78,14 @@ extension Tree {
   /// - Parameters:
   ///   - path: from the root, one to three components of `[A-Za-z0-9._-]` without a dot in front. The directory must be
   ///     there.
-  ///   - durable: whether the new file survives a power cut once this returns. Without it the old or the new one does.
+  ///   - durable: whether the new file survives a power cut once this returns. Without it nothing waits for the disk,
+  ///     and a power cut may leave the old file, the new one, or one without content: for what is written again every
+  ///     few seconds and can be made again from the segments.
   package func writeAtomically(_ path: String, _ bytes: [UInt8], durable: Bool = true) throws(StorageError) {
     let (directory, name) = try place(of: path)
     let file = try PendingFile(in: directory, temporaryName: randomTemporaryName())
     try unsafe file.append(bytes.span.bytes)
-    try file.seal()
+    try file.seal(durably: durable)
     _ = try file.publish(as: name, replacing: true)
     if durable { try RunWriter.sync(directory) }
   }

@@ -69,6 +69,20 @@ import Testing
     #expect(String(decoding: list.rendered(), as: UTF8.self) == expected)
   }
 
+  @Test func `names in a list are those on disk, whatever the day`() {
+    var random = SplitMix(seed: 5)
+    for _ in 0..<500 {
+      let time = WallClockTime(milliseconds: Int64(random.next(below: 250_000_000_000_000)) - 60_000_000_000_000)
+      let run = RunName(start: time, suffix: UInt16(random.next(below: 65_536)))
+      let name = SegmentName(sequence: random.next(below: 100_000_000), start: time, ticks: 450_000)
+      var text = PlaylistText()
+      text.append(run)
+      text.append("/")
+      text.append(name)
+      #expect(String(decoding: text.bytes, as: UTF8.self) == "\(run)/\(name)")
+    }
+  }
+
   @Test func `durations read back to the tick`() throws {
     var random = SplitMix(seed: 77)
     for _ in 0..<2_000 {

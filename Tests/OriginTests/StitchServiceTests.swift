@@ -117,6 +117,15 @@ import Testing
     #expect(total == 20)
   }
 
+  @Test func `two processes do not write the same playlists`() throws {
+    let service = try service()
+    #expect(throws: StorageError.self) { try scene.once() }
+    let other = StitchService(scene.tree, StitchConfiguration(), log: .none)
+    #expect(throws: SystemError.self) { try other.start() }
+    service.stop()
+    #expect(try scene.once().recordings == 0)
+  }
+
   @Test func `deadlines come due in order`() {
     var queue = DeadlineQueue<Int>()
     var random = SystemRandomNumberGenerator()

@@ -2,6 +2,7 @@
 /// segment, and strings made for every field would cost more than everything else a segment costs.
 struct PlaylistText {
   private(set) var bytes: [UInt8] = []
+  private var day: (start: Int64, digits: [UInt8])?
 
   init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
@@ -49,7 +50,22 @@ struct PlaylistText {
     append(".m4s")
   }
 
+  /// `20261130T021308.123Z`. Nearly all times of a list are of one day, whose digits are kept.
   private mutating func append(compact time: WallClockTime) {
-    append(time.compact)
+    let length = 86_400_000 as Int64
+    var offset = time.milliseconds % length
+    if offset < 0 { offset += length }
+    let start = time.milliseconds - offset
+    if day?.start != start {
+      day = (start, Array(WallClockTime(milliseconds: start).compact.utf8.prefix { $0 != UInt8(ascii: "T") }))
+    }
+    if let day { bytes.append(contentsOf: day.digits) }
+    bytes.append(UInt8(ascii: "T"))
+    append(offset / 3_600_000, digits: 2)
+    append(offset / 60_000 % 60, digits: 2)
+    append(offset / 1_000 % 60, digits: 2)
+    bytes.append(UInt8(ascii: "."))
+    append(offset % 1_000, digits: 3)
+    bytes.append(UInt8(ascii: "Z"))
   }
 }

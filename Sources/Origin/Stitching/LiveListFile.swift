@@ -4,7 +4,8 @@ import Storage
 
 /// The file `<recording>/<rendition>/live.m3u8` and how it is kept current.
 ///
-/// A sliding list is replaced as a whole: it is bounded. An event list would cost more with every segment that way, so
+/// A sliding list is replaced as a whole: it is bounded. Nothing waits for the disk, for a list that a power cut took
+/// comes out the same again from the names of the segments; the last one of a recording is made durable. An event list would cost more with every segment that way, so
 /// new entries are appended in one `write`: whole lines only, so that a reader sees a valid list at any length, and a
 /// line that a power cut tore is repaired from the segments at the next start.
 struct LiveListFile {
@@ -37,7 +38,7 @@ struct LiveListFile {
 
   mutating func write(_ stitcher: inout Stitcher, _ changes: Stitcher.Changes) throws(StorageError) {
     guard stitcher.playlist.kind == .event else {
-      try tree.writeAtomically(path, stitcher.playlist.rendered(), durable: false)
+      try tree.writeAtomically(path, stitcher.playlist.rendered(), durable: stitcher.playlist.isEnded)
       return
     }
     let added = stitcher.takeAppended(changes)

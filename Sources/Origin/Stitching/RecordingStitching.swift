@@ -131,7 +131,7 @@ struct RecordingStitching {
     now.peak = summaries.values.reduce(0) { $0 + $1.peak }
     now.average = summaries.values.reduce(0) { $0 + $1.average }
     let playlist = MultivariantPlaylist(renditions: summaries, list: LiveListFile.name)
-    try tree.writeAtomically(path, playlist.rendered(), durable: false)
+    try tree.writeAtomically(path, playlist.rendered(), durable: now.isEnded)
     written = now
   }
 

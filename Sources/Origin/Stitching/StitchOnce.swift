@@ -20,9 +20,17 @@ package struct StitchSummary: Equatable, Sendable {
 ///
 /// Waiting counts from the times of the files, so that a command that runs every minute declares a gap at the same
 /// moment as one that runs all the time.
+/// - Throws: when the tree cannot be listed, or another process keeps its playlists current (`EWOULDBLOCK`). What goes
+///   wrong with one recording is said and counted, and the others go on.
 package func stitchOnce(
   _ tree: Tree, _ configuration: StitchConfiguration, recording only: RecordingName? = nil, log: Log
 ) throws(StorageError) -> StitchSummary {
+  let lock: StitchLock
+  do throws(SystemError) {
+    lock = try StitchLock(tree, configuration.shard)
+  } catch {
+    throw .system(error)
+  }
   var summary = StitchSummary()
   let recordings = if let only { [only] } else { try tree.recordings() }
   for recording in recordings where configuration.shard.contains(recording) {
@@ -42,5 +50,6 @@ package func stitchOnce(
       log.error("stitch", "cannot stitch \(recording): \(error)", ["recording": .init(recording)])
     }
   }
+  lock.release()
   return summary
 }

@@ -22,6 +22,7 @@ package final class StitchService: Sendable {
   private let wholeLists = WholeListQueue()
   private let onUpdate: @Sendable (StitchUpdate) -> Void
   private let threads = Monitor<[Thread]>([])
+  private let lock = Monitor<StitchLock?>(nil)
 
   /// Notices a worker has not got to yet. A notice is about 100 bytes.
   private static let queueCapacity = 16_384
@@ -38,7 +39,11 @@ package final class StitchService: Sendable {
     queues = (0..<max(1, configuration.threads)).map { _ in HandoffQueue(capacity: StitchService.queueCapacity) }
   }
 
+  /// - Throws: when another process keeps the playlists of this root current, or a thread cannot be started.
   package func start() throws(SystemError) {
+    let acquired = try StitchLock(tree, configuration.shard)
+    var handed: StitchLock? = consume acquired
+    lock.withLock { $0 = handed.take() }
     for (index, queue) in queues.enumerated() {
       start(
         try Thread("stitch-\(index)") { [self] in
@@ -74,6 +79,7 @@ package final class StitchService: Sendable {
     for thread in running.dropLast() { thread.join() }
     wholeLists.close()
     running.last?.join()
+    lock.withLock { $0 = nil }
   }
 
   private func start(_ thread: Thread) {

@@ -45,10 +45,10 @@ final class PendingFile {
     self.length = length
   }
 
-  /// Makes the content durable. Nothing is appended after this.
-  func seal() throws(StorageError) {
+  /// Makes the content durable, unless told not to. Nothing is appended after this.
+  func seal(durably: Bool = true) throws(StorageError) {
     do throws(SystemError) {
-      try file.sync()
+      if durably { try file.sync() }
       try file.close()
     } catch {
       throw .notDurable(error)
