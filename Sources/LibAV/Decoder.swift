@@ -67,6 +67,7 @@ import CLibAV
     if step == .produced {
       frame.pts = frame.bestTime
       frame.timeBase = timeBase
+      frame.guessChannelLayout()
     }
     return step
   }

@@ -64,7 +64,8 @@ package enum FilterInput: Hashable, Sendable {
     }
     unsafe raw.pointee.nb_threads = Int32(max(1, threads))
     do throws(AVError) {
-      let sink = try unsafe FilterGraph.create(kind == .video ? "buffersink" : "abuffersink", "out", nil, in: raw)
+      let sink = try unsafe FilterGraph.create(
+        kind == .video ? "buffersink" : "abuffersink", "out", kind == .video ? nil : "all_channel_counts=1", in: raw)
       var sources: [UnsafeMutablePointer<AVFilterContext>] = unsafe []
       for (index, input) in inputs.enumerated() {
         let name = inputs.count == 1 ? "in" : "in\(index)"

@@ -33,8 +33,6 @@ extension FlushError: Sendable where Sink: Sendable {}
   private let raw: UnsafeMutablePointer<AVFormatContext>
   private let outlet: ByteOutlet
   private let tracks: [Track]
-  /// Tracks without a packet, which libav would need for the init section.
-  private let waitsForPackets: Bool
 
   private final class Track {
     let timeBase: RationalTime
@@ -89,7 +87,6 @@ extension FlushError: Sendable where Sink: Sendable {}
     unsafe avio_flush(outlet.context)
     unsafe self.raw = raw
     self.outlet = outlet
-    waitsForPackets = waits
     initSection = waits ? nil : outlet.takeKept()
   }
 
@@ -247,24 +244,10 @@ extension FlushError: Sendable where Sink: Sendable {}
   private static func addStream(_ track: FragmentTrack, to context: UnsafeMutablePointer<AVFormatContext>)
     throws(AVError)
   {
-    guard let stream = unsafe avformat_new_stream(context, nil) else {
-      throw AVError(.allocate("a track"), code: -12)
-    }
-    let result = unsafe avcodec_parameters_copy(stream.pointee.codecpar, track.parameters.raw)
-    guard result >= 0 else { throw AVError(.allocate("a track"), code: result) }
-    // The tag of the source's container means nothing here. Apple plays HEVC as hvc1 only.
-    unsafe stream.pointee.codecpar.pointee.codec_tag = track.parameters.codec == .hevc ? FragmentMuxer.hvc1 : 0
-    if track.parameters.kind == .video {
-      unsafe stream.pointee.time_base = RationalTime.ticks.raw
-      unsafe stream.pointee.sample_aspect_ratio = stream.pointee.codecpar.pointee.sample_aspect_ratio
-      unsafe stream.pointee.avg_frame_rate = track.frameRate.raw
-    } else {
-      unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(max(1, track.parameters.sampleRate)))
-    }
+    let stream = try unsafe makeStream(track, in: context)
+    // The tag of the source's container means nothing here.
+    unsafe stream.pointee.codecpar.pointee.codec_tag = track.parameters.codec == .hevc ? hvc1Tag : 0
   }
-
-  /// `MKTAG('h', 'v', 'c', '1')`.
-  private static let hvc1: UInt32 = 0x3163_7668
 
   private static func needsPacketForHeader(_ codec: CodecID) -> Bool {
     codec == .ac3 || codec == .eac3

@@ -63,6 +63,15 @@ import CLibAV
   package var channelLayout: String { unsafe describe(raw.pointee.ch_layout) }
   package var sampleFormat: SampleFormat { unsafe SampleFormat(rawValue: raw.pointee.format) }
 
+  /// Gives channels without an order the usual one of their number, where there is one: filters cannot mix without.
+  mutating func guessChannelLayout() {
+    guard unsafe raw.pointee.nb_samples > 0, unsafe raw.pointee.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC else {
+      return
+    }
+    let count = unsafe raw.pointee.ch_layout.nb_channels
+    unsafe av_channel_layout_default(&raw.pointee.ch_layout, count)
+  }
+
   /// True when there is neither picture nor sound in it.
   package var isEmpty: Bool { unsafe raw.pointee.buf.0 == nil }
 

@@ -111,15 +111,20 @@ package struct InputRequest: Sendable {
         // Demuxers report an I/O error of their source as its end; the I/O context remembers.
         let cause = unsafe raw.pointee.pb?.pointee.error ?? 0
         guard cause < 0, cause != segrec_AVERROR_EOF else { return false }
-        throw AVError(.read(input: name.description), code: interruption.cause ?? cause)
+        throw AVError(.read(input: name.description), code: readFailure(cause))
       }
       // A device without a frame yet.
       if result == segrec_AVERROR_EAGAIN && interruption.cause == nil {
         av_usleep(1_000)
         continue
       }
-      throw AVError(.read(input: name.description), code: interruption.cause ?? result)
+      throw AVError(.read(input: name.description), code: readFailure(result))
     }
+  }
+
+  /// An I/O context remembers that it was interrupted, also after the deadline has been set anew.
+  private func readFailure(_ code: Int32) -> Int32 {
+    interruption.cause ?? (code == segrec_AVERROR_EXIT ? -ETIMEDOUT : code)
   }
 
   private static func open(

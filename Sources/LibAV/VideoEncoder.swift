@@ -89,6 +89,10 @@ package struct VideoEncoderSettings: Sendable {
   /// True when this libav has the encoder; a device it needs may still be absent.
   package static func isKnown(_ encoder: String) -> Bool { unsafe avcodec_find_encoder_by_name(encoder) != nil }
 
+  /// False for encoders that make key frames at `maximumGOP` only, whatever a frame asks for: SVT-AV1 as libav 5.1 drives
+  /// it. libaom, x264 and x265 obey.
+  package static func obeysKeyframeRequests(_ encoder: String) -> Bool { encoder != "libsvtav1" }
+
   /// The 8-bit 4:2:0 format in memory to feed `encoder` with; nil when it takes none.
   package static func inputFormat(of encoder: String) -> PixelFormat? {
     guard let codec = unsafe avcodec_find_encoder_by_name(encoder) else { return nil }
@@ -113,8 +117,11 @@ package struct VideoEncoderSettings: Sendable {
     unsafe raw.pointee.time_base = settings.timeBase.raw
     unsafe raw.pointee.framerate = settings.frameRate.raw
     unsafe raw.pointee.bit_rate = settings.bitRate
-    unsafe raw.pointee.rc_max_rate = settings.bitRate
-    unsafe raw.pointee.rc_buffer_size = Int32(clamping: settings.bitRate)
+    // SVT-AV1 refuses a ceiling beside a target.
+    if settings.encoder != "libsvtav1" {
+      unsafe raw.pointee.rc_max_rate = settings.bitRate
+      unsafe raw.pointee.rc_buffer_size = Int32(clamping: settings.bitRate)
+    }
     unsafe raw.pointee.gop_size = Int32(settings.maximumGOP)
     unsafe raw.pointee.max_b_frames = 0
     unsafe raw.pointee.thread_count = Int32(max(1, settings.threads))
