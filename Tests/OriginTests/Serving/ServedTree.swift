@@ -12,11 +12,13 @@ final class ServedTree {
   let directory: TemporaryDirectory
   let tree: Tree
   let server: OriginServer
+  private let stitching: StitchService?
   let port: UInt16
   var root: String { directory.file("root") }
 
+  /// - Parameter gapAfter: stitches what arrives, and declares a gap after that time; nil stitches nothing.
   init(
-    log: Log = .none, _ configure: (inout ServeConfiguration) throws -> Void = { _ in },
+    log: Log = .none, gapAfter: Duration? = nil, _ configure: (inout ServeConfiguration) throws -> Void = { _ in },
     onArrival: @escaping @Sendable (EntryPath) -> Void = { _ in }
   ) throws {
     directory = try TemporaryDirectory()
@@ -25,11 +27,24 @@ final class ServedTree {
     configuration.address = ListenAddress(host: .ipv4([127, 0, 0, 1]), port: 0)
     configuration.reserve = 0
     try configure(&configuration)
-    server = OriginServer(configuration, tree: tree, log: log, onArrival: onArrival)
+    if let gapAfter {
+      var stitch = StitchConfiguration()
+      stitch.policy.gapAfter = gapAfter
+      let service = StitchService(tree, stitch, log: log)
+      try service.start()
+      stitching = service
+      server = OriginServer(configuration, tree: tree, log: log, onArrival: { service.hint($0) })
+    } else {
+      stitching = nil
+      server = OriginServer(configuration, tree: tree, log: log, onArrival: onArrival)
+    }
     port = try server.start().port
   }
 
-  deinit { server.stop() }
+  deinit {
+    server.stop()
+    stitching?.stop()
+  }
 
   /// A client that keeps the server running.
   func client() throws -> RawHTTPClient {

@@ -36,7 +36,7 @@ extension Page {
     .warn{color:var(--missing)!important}
     #title{margin:0;font-size:1.15rem;overflow-wrap:anywhere}#title:focus{outline:none}
     #stage{position:relative;background:#000;border-radius:10px;overflow:hidden}
-    video{display:block;width:100%;max-height:68vh;aspect-ratio:16/9;background:#000}
+    video{display:block;width:100%;max-height:60vh;aspect-ratio:16/9;background:#000}
     #message{position:absolute;inset:auto 0 0 0;margin:0;padding:.7rem 1rem;background:#000c;color:#fff;
     overflow-wrap:anywhere}#message a{color:#9cc9ff}
     #controls{display:flex;flex-wrap:wrap;gap:.5rem;margin:.8rem 0}

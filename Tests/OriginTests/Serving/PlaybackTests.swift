@@ -1,0 +1,154 @@
+import Foundation
+import HLS
+import HTTP
+import Platform
+import TestKit
+import Testing
+
+@testable import Origin
+
+private let now = Int64(Date().timeIntervalSince1970 * 1_000)
+/// Where screenshots go when somebody wants to look at them.
+private let screenshots = ProcessInfo.processInfo.environment["SEGREC_SCREENSHOTS"]
+
+/// What the page's video element is doing, for failures.
+private let videoState = """
+  JSON.stringify([video.currentTime, video.duration, video.readyState, video.paused, video.error && video.error.message,
+  [...Array(video.buffered.length).keys()].map(i => [video.buffered.start(i), video.buffered.end(i)]),
+  document.getElementById('message').textContent])
+  """
+
+@Suite(.serialized, .enabled(if: HeadlessBrowser.executable != nil && SampleRun.isAvailable))
+struct `Page in a browser` {
+  /// A recording of two runs that has ended, with one segment missing and a break between the runs.
+  private func uploadEnded(_ client: RawHTTPClient) throws {
+    let first = try SampleRun(recording: "lecture-monday", start: now - 3_600_000, seconds: 30)
+    let second = try SampleRun(
+      recording: "lecture-monday", start: now - 3_500_000, seconds: 20, size: "480x270", tone: 660)
+    try first.upload(to: client, missing: [2], marker: "6.next")
+    try second.upload(to: client, marker: "4.end")
+  }
+
+  private func shoot(_ browser: HeadlessBrowser, _ name: String) throws {
+    if let screenshots { try browser.screenshot(to: "\(screenshots)/\(name).png") }
+  }
+
+  @Test func `plays an ended recording over its gap and the break between runs, and seeks in it`() throws {
+    let served = try ServedTree(gapAfter: .zero)
+    try uploadEnded(served.client())
+    let browser = try HeadlessBrowser()
+    let page = "http://127.0.0.1:\(served.port)/"
+    try browser.open(page)
+    try browser.wait(for: "document.querySelector('#recordings a strong').textContent === 'lecture-monday'")
+    #expect(try browser.text("document.querySelector('#recordings .badge').textContent") == "ended")
+    #expect(try browser.text("document.querySelector('#recordings .warn').textContent") == "1 segment missing")
+    try shoot(browser, "list")
+    try browser.evaluate("document.querySelector('#recordings a').click()")
+    try browser.wait(for: "video.currentTime > 1", telling: videoState)
+    #expect(try browser.text("document.querySelectorAll('#spans .missing').length") == "1")
+    try shoot(browser, "ended")
+    // Fast, and with the rest of the run skipped, over the gap at 10 s and the break at 25 s.
+    try browser.evaluate("video.playbackRate = 4; seekTo(8)")
+    try browser.wait(for: "video.currentTime > 13", seconds: 30, telling: videoState)
+    try browser.evaluate("seekTo(23)")
+    try browser.wait(for: "video.currentTime > 27 && video.videoWidth === 480", seconds: 30, telling: videoState)
+    try browser.wait(for: "video.ended", seconds: 40, telling: videoState)
+    #expect(try browser.evaluate("video.error") is NSNull)
+    try browser.press("Home")
+    try browser.wait(for: "video.currentTime < 2", telling: videoState)
+    try browser.press("Escape")
+    try browser.wait(for: "!document.getElementById('list').hidden")
+    #expect(browser.complaints.isEmpty)
+  }
+
+  @Test func `follows a live recording to its end`() throws {
+    let served = try ServedTree(gapAfter: .seconds(15))
+    let client = try served.client()
+    let sample = try SampleRun(recording: "camera", start: now - 20_000, seconds: 40)
+    for file in sample.files.prefix(5) { try sample.put(file.name, file.bytes, client) }
+    let browser = try HeadlessBrowser()
+    try browser.open("http://127.0.0.1:\(served.port)/#/camera")
+    try browser.wait(for: "video.currentTime > 0.5 && !video.paused", telling: videoState)
+    #expect(try browser.text("document.getElementById('badge').textContent") == "live")
+    #expect(try browser.evaluate("document.getElementById('toLive').hidden") as? Bool == false)
+    try shoot(browser, "live")
+    // Back to the first segment and to the newest again.
+    let edge = try browser.number("edge()")
+    #expect(edge == 20)
+    #expect(try browser.number("video.currentTime") >= 5)
+    try browser.press("Home")
+    try browser.wait(for: "video.currentTime > 0.3 && video.currentTime < 4", telling: videoState)
+    try browser.press("End")
+    try browser.wait(for: "video.currentTime > 13", telling: videoState)
+    for file in sample.files.dropFirst(5) { try sample.put(file.name, file.bytes, client) }
+    try sample.put("8.end", [], client)
+    try browser.wait(for: "edge() >= \(edge + 19)", seconds: 30, telling: videoState)
+    try browser.evaluate("video.playbackRate = 4; act.live()")
+    try browser.wait(for: "video.ended", seconds: 40, telling: videoState)
+    #expect(try browser.evaluate("video.error") is NSNull)
+    try browser.wait(for: "document.getElementById('badge').textContent === 'ended'")
+    #expect(browser.complaints.isEmpty)
+  }
+
+  @Test func `plays by itself what the browser has no player for`() throws {
+    let served = try ServedTree(gapAfter: .zero)
+    try uploadEnded(served.client())
+    let browser = try HeadlessBrowser()
+    try browser.call(
+      "Page.addScriptToEvaluateOnNewDocument", ["source": "HTMLMediaElement.prototype.canPlayType = () => ''"])
+    try browser.open("http://127.0.0.1:\(served.port)/#/lecture-monday")
+    try browser.wait(for: "video.currentTime > 1", telling: videoState)
+    #expect(try browser.number("video.duration") == 50)
+    try browser.evaluate("video.playbackRate = 4; seekTo(8)")
+    try browser.wait(for: "video.currentTime > 16", seconds: 30, telling: videoState)
+    try browser.evaluate("seekTo(28)")
+    try browser.wait(for: "video.currentTime > 32 && video.videoWidth === 480", seconds: 30, telling: videoState)
+    #expect(try browser.number("Math.round((toWall(32) - toWall(1)) / 1000)") == 101)
+    try browser.evaluate("seekTo(46)")
+    try browser.wait(for: "video.ended", seconds: 40, telling: videoState)
+    #expect(try browser.evaluate("video.error") is NSNull)
+    #expect(browser.complaints.isEmpty)
+  }
+
+  @Test func `asks for the token and then plays with a cookie`() throws {
+    let served = try ServedTree(gapAfter: .zero) {
+      $0.readTokens = try AccessTokens(parsing: "watch-this-one", source: "file")
+    }
+    try SampleRun(recording: "private", start: now - 60_000, seconds: 10).upload(to: served.client(), marker: "2.end")
+    let browser = try HeadlessBrowser()
+    let page = "http://127.0.0.1:\(served.port)/"
+    try browser.open(page)
+    try browser.wait(for: "!document.getElementById('signIn').hidden")
+    try shoot(browser, "token")
+    try browser.evaluate("document.getElementById('token').value = 'wrong-token'; signIn('wrong-token')")
+    try browser.wait(for: "document.getElementById('signInMessage').textContent !== ''")
+    try browser.open("about:blank")
+    try browser.open(page + "#token=watch-this-one")
+    try browser.wait(for: "document.querySelector('#recordings a strong').textContent === 'private'")
+    #expect(try browser.text("location.href") == page)
+    #expect(try browser.text("document.cookie") == "")
+    try browser.evaluate("location.hash = '#/private'")
+    try browser.wait(for: "video.currentTime > 1", telling: videoState)
+  }
+
+  @Test func `fits a phone and the dark, and tells a browser without HLS what to do`() throws {
+    let served = try ServedTree(gapAfter: .zero)
+    try uploadEnded(served.client())
+    let browser = try HeadlessBrowser()
+    try browser.emulate(width: 390, height: 844, isMobile: true, isDark: true)
+    try browser.open("http://127.0.0.1:\(served.port)/#/lecture-monday")
+    try browser.wait(for: "video.currentTime > 0.5", telling: videoState)
+    #expect(try browser.number("document.documentElement.scrollWidth") <= 390)
+    #expect(try browser.text("getComputedStyle(document.body).backgroundColor") == "rgb(20, 20, 21)")
+    try shoot(browser, "phone-dark")
+    try browser.call(
+      "Page.addScriptToEvaluateOnNewDocument",
+      ["source": "HTMLMediaElement.prototype.canPlayType = () => ''; delete window.MediaSource"])
+    try browser.open("about:blank")
+    try browser.open("http://127.0.0.1:\(served.port)/#/lecture-monday")
+    try browser.wait(for: "document.getElementById('message').textContent.includes('no player for HLS')")
+    let link = try browser.text("document.querySelector('#message a').href")
+    #expect(link.hasSuffix("/lecture-monday/vod.m3u8"))
+    try shoot(browser, "no-player")
+  }
+}

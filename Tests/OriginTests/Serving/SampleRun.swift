@@ -1,0 +1,62 @@
+import Foundation
+import HLS
+import TestKit
+
+/// The files of a run as a recorder would upload them, made by ffmpeg: a test picture and a tone in 5 s segments.
+struct SampleRun {
+  let key: RunKey
+  /// Name and content in the order of sending: init section, then segments.
+  let files: [(name: String, bytes: [UInt8])]
+
+  static let isAvailable = ["/usr/bin/ffmpeg", "/usr/local/bin/ffmpeg"].contains {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  /// - Parameters:
+  ///   - start: wall-clock start in milliseconds since the epoch.
+  ///   - seconds: a multiple of 5.
+  init(recording: String, start: Int64, seconds: Int, size: String = "640x360", tone: Int = 440) throws {
+    let directory = try TemporaryDirectory()
+    let result = try Program(
+      "ffmpeg",
+      [
+        "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size):rate=25", "-f", "lavfi", "-i",
+        "sine=frequency=\(tone):sample_rate=48000", "-t", "\(seconds)", "-c:v", "libx264", "-preset", "ultrafast", "-g",
+        "125", "-keyint_min", "125", "-sc_threshold", "0", "-bf", "0", "-b:v", "500k", "-pix_fmt", "yuv420p", "-c:a",
+        "aac", "-f", "hls", "-hls_time", "5", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4",
+        "-hls_segment_filename", directory.file("%d.m4s"), "-hls_list_size", "0", directory.file("list.m3u8"),
+      ]
+    ).wait()
+    guard result.status == 0 else { throw SampleFailure(description: result.errors) }
+    guard let recording = RecordingName(recording) else { throw SampleFailure(description: "bad name") }
+    let begin = WallClockTime(milliseconds: start)
+    key = RunKey(recording: recording, rendition: .main, run: RunName(start: begin, suffix: 0xa3f1))
+    func content(_ name: String) throws -> [UInt8] {
+      [UInt8](try Data(contentsOf: URL(fileURLWithPath: directory.file(name))))
+    }
+    var files = [(name: "init.mp4", bytes: try content("init.mp4"))]
+    for number in 0..<(seconds / 5) {
+      let name = SegmentName(
+        sequence: number, start: begin.advanced(byTicks: Int64(number) * 450_000), ticks: 450_000)
+      files.append((name.description, try content("\(number).m4s")))
+    }
+    self.files = files
+  }
+
+  /// Uploads the files, those of `missing` numbers left out, and a marker when there is one.
+  func upload(to client: RawHTTPClient, missing: Set<Int> = [], marker: String? = nil) throws {
+    for (index, file) in files.enumerated() where !missing.contains(index - 1) {
+      try put(file.name, file.bytes, client)
+    }
+    if let marker { try put(marker, [], client) }
+  }
+
+  func put(_ name: String, _ bytes: [UInt8], _ client: RawHTTPClient) throws {
+    let answer = try client.request("PUT", "/\(key)/\(name)", body: bytes)
+    guard answer.status == 201 else { throw SampleFailure(description: "\(name): \(answer.status) \(answer.text)") }
+  }
+}
+
+struct SampleFailure: Error, CustomStringConvertible {
+  let description: String
+}
