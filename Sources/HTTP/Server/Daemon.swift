@@ -61,12 +61,6 @@ import Glibc
     unsafe core.release()
   }
 
-  /// Stops listening; open connections go on.
-  func quiesce() {
-    let descriptor = unsafe MHD_quiesce_daemon(raw)
-    if descriptor >= 0 { close(descriptor) }
-  }
-
   private static func free(_ settings: UnsafeMutablePointer<segrec_mhd_settings>) {
     unsafe free(text: settings.pointee.certificate)
     unsafe free(text: settings.pointee.key)

@@ -61,7 +61,6 @@ package final class HTTPServer: Sendable {
   package func stop(grace: Duration) {
     guard let daemon = daemon.withLock({ $0.take() }) else { return }
     core.beginStopping()
-    daemon.quiesce()
     core.caretaker.expireAll()
     core.waitUntilQuiet(timeout: grace)
     // The library must not be stopped with connections suspended.

@@ -43,6 +43,9 @@ final class ServerCore: Sendable {
 
   static let accept: MHD_AcceptPolicyCallback = { context, address, _ in
     guard let core = unsafe ServerCore.from(context) else { return .NO }
+    // MHD_quiesce_daemon would stop listening, but races with its own threads when there are several (0.9.75 aborts
+    // with "Failed to remove listen FD from epoll set"); a connection that is closed at once does as well.
+    if core.isStopping { return .NO }
     let peer = unsafe PeerAddress(address)
     return core.connections.withLock { $0.admits(peer) } ? .YES : .NO
   }
