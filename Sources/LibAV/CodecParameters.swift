@@ -63,6 +63,14 @@ import CLibAV
     return unsafe Array(UnsafeBufferPointer(start: data, count: Int(raw.pointee.extradata_size)))
   }
 
+  /// The same stream with pictures of another size.
+  package func replacing(width: Int, height: Int) throws(AVError) -> CodecParameters {
+    try unsafe CodecParameters(copying: raw) { parameters in
+      unsafe parameters.pointee.width = Int32(clamping: width)
+      unsafe parameters.pointee.height = Int32(clamping: height)
+    }
+  }
+
   /// The same stream with other codec configuration bytes.
   package func replacing(extradata bytes: [UInt8]) throws(AVError) -> CodecParameters {
     let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)

@@ -14,6 +14,9 @@ package struct TimeGrid: Equatable, Sendable {
     next = self.interval
   }
 
+  /// Half a frame, but no more than 20 ms, for a frame of so many ticks.
+  package static func tolerance(frame: Int64) -> Int64 { min(frame, 3600) / 2 }
+
   package func isReached(at time: Int64) -> Bool { time + tolerance >= next }
 
   /// The line to wait for after `time`.

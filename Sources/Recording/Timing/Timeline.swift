@@ -63,6 +63,8 @@ package struct Timeline: Sendable {
 
   private let policy: Policy
   private var tracks: [TimelineTrackState]
+  /// Where the next run begins although no clock jumps.
+  private var split: (time: Int64, timeBase: RationalTime)?
 
   package init(tracks: [TimelineTrack], policy: Policy) {
     self.policy = policy
@@ -87,10 +89,29 @@ package struct Timeline: Sendable {
       tracks[index].held.append(packet)
       return settleJump()
     }
+    if let split, packet.pts >= split.timeBase.convert(split.time, to: tracks[index].info.timeBase) {
+      return leave(with: packet, index)
+    }
     if tracks[index].held.isEmpty, tracks[index].fits(packet, policy) {
       return [accept(packet, index)] + settleJump()
     }
     return doubt(packet, index)
+  }
+
+  /// Like `place`, for a packet with which the next run has to begin because the track's format changes. What the other
+  /// tracks present from then on belongs to that run as well.
+  package mutating func placeInNextRun(_ times: SourceTimes, track index: Int) -> [Answer] {
+    guard isOpen, !tracks[index].hasEnded, !tracks[index].hasJumped else { return place(times, track: index) }
+    let packet = tracks[index].normalize(times)
+    split = split ?? (packet.pts, tracks[index].info.timeBase)
+    return leave(with: packet, index)
+  }
+
+  private mutating func leave(with packet: HeldTimes, _ index: Int) -> [Answer] {
+    let answers = moveOn(index)
+    tracks[index].held = [packet]
+    tracks[index].hasJumped = true
+    return answers + settleJump()
   }
 
   /// No more packets of `track` will come; what can be answered now is.
@@ -150,20 +171,26 @@ package struct Timeline: Sendable {
   private func findOrigin() -> (time: Int64, timeBase: RationalTime)? {
     var earliest: (microseconds: Int64, time: Int64, timeBase: RationalTime)?
     var picture: (microseconds: Int64, time: Int64, timeBase: RationalTime)?
+    var frame = Duration.zero
     for track in tracks {
       guard let first = track.held.first else { continue }
       let time = first.pts + first.skipped
       let candidate = (track.microseconds(time), time, track.info.timeBase)
       if track.info.setsOrigin { return (time, track.info.timeBase) }
-      if track.info.startsAtKey { picture = candidate }
+      if track.info.startsAtKey {
+        picture = candidate
+        frame = .microseconds(track.microseconds(track.info.usualDuration))
+      }
       if earliest.map({ candidate.0 < $0.microseconds }) ?? true { earliest = candidate }
     }
     guard let earliest else { return nil }
     if let picture {
-      let leadIn = Duration.microseconds(picture.microseconds - earliest.microseconds)
-      if leadIn > policy.maximumLeadIn {
-        let cut = RationalTime.microseconds.convert(policy.maximumLeadIn.microseconds, to: picture.timeBase)
-        return (picture.time - cut, picture.timeBase)
+      let leadIn = min(.microseconds(picture.microseconds - earliest.microseconds), policy.maximumLeadIn)
+      // In whole frames: so frames stay on the grid of segments, for the price of a few milliseconds of sound.
+      let frames = frame > .zero ? leadIn.microseconds / frame.microseconds : 0
+      if leadIn > .zero {
+        let kept = RationalTime.microseconds.convert(frames * frame.microseconds, to: picture.timeBase)
+        return (picture.time - kept, picture.timeBase)
       }
     }
     return (earliest.time, earliest.timeBase)
@@ -214,15 +241,16 @@ package struct Timeline: Sendable {
     let jumped = tracks.indices.filter { tracks[$0].hasJumped }
     guard let first = jumped.first else { return [] }
     let staying = tracks.indices.filter { !tracks[$0].hasJumped && !tracks[$0].hasEnded }
-    let isAlone = staying.contains { tracks[$0].hasPassed(tracks[first], by: policy.jumpPatience) }
+    let isAlone = split == nil && staying.contains { tracks[$0].hasPassed(tracks[first], by: policy.jumpPatience) }
     let isTired = jumped.contains { tracks[$0].heldSpan > .seconds(5) || tracks[$0].held.count > 2_000 }
     guard staying.isEmpty || isAlone || isTired else { return [] }
-    if !isAlone && policy.jumpsBeginRuns {
+    if !isAlone && (policy.jumpsBeginRuns || split != nil) {
       // A doubtful rest of a track that does not jump belongs to the run that ends.
       var answers: [Answer] = []
       for index in staying { answers += moveOn(index) }
       run += 1
       isOpen = false
+      split = nil
       for index in tracks.indices { tracks[index].hasJumped = false }
       return answers + openIfReady()
     }

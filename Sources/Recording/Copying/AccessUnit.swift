@@ -1,0 +1,95 @@
+import LibAV
+
+/// What a coded picture is for cutting: read from the first slice of a packet. Pure; any bytes are safe to look at.
+enum PictureKind: Equatable, Sendable {
+  /// Decoding can start here, and all that follows can be decoded: IDR and the like.
+  case start
+  /// Decoding can start here; pictures that follow in decoding order but precede it in presentation may refer to what
+  /// came before it: CRA (ITU-T H.265 §7.4.2.2), or a recovery point (H.264 §D.2.8).
+  case openStart
+  /// Cannot be decoded when decoding starts at the `openStart` before it: RASL.
+  case skippedLeading
+  case other
+
+  /// - Parameters:
+  ///   - isKey: what the demuxer says.
+  ///   - lengthSize: bytes of a NAL unit's length (ISO/IEC 14496-15 §5.3.3.1), or nil for Annex B start codes.
+  init(codec: CodecID, isKey: Bool, lengthSize: Int?, bytes: RawSpan) {
+    switch codec {
+    case .h264:
+      switch Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map({ $0 & 0x1F }) {
+      case 5: self = .start
+      case nil: self = isKey ? .start : .other
+      default: self = isKey ? .openStart : .other
+      }
+    case .hevc:
+      let type = Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { $0 >> 1 & 0x3F < 32 }).map { $0 >> 1 & 0x3F }
+      switch type {
+      case 17, 18, 19, 20: self = .start
+      case 16, 21, 22, 23: self = .openStart
+      case 8, 9: self = .skippedLeading
+      case nil: self = isKey ? .start : .other
+      default: self = .other
+      }
+    default: self = isKey ? .start : .other
+    }
+  }
+
+  /// The first byte of the first NAL unit that is part of a picture.
+  private static func firstSlice(_ bytes: RawSpan, lengthSize: Int?, isSlice: (UInt8) -> Bool) -> UInt8? {
+    func byte(_ offset: Int) -> UInt8 { unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+    let count = bytes.byteCount
+    var offset = 0
+    if let lengthSize, (1...4).contains(lengthSize) {
+      while offset + lengthSize < count {
+        var length = 0
+        for index in 0..<lengthSize { length = length << 8 | Int(byte(offset + index)) }
+        let first = byte(offset + lengthSize)
+        if isSlice(first) { return first }
+        offset += lengthSize + length
+      }
+      return nil
+    }
+    // Start codes: 00 00 01.
+    while offset + 3 < count {
+      if byte(offset + 2) > 1 {
+        offset += 3
+      } else if byte(offset) == 0 && byte(offset + 1) == 0 && byte(offset + 2) == 1 {
+        let first = byte(offset + 3)
+        if isSlice(first) { return first }
+        offset += 4
+      } else {
+        offset += 1
+      }
+    }
+    return nil
+  }
+
+  /// Bytes of a NAL unit's length according to the codec configuration; nil for Annex B.
+  static func lengthSize(codec: CodecID, extradata: [UInt8]) -> Int? {
+    guard extradata.first == 1 else { return nil }
+    switch codec {
+    case .h264: return extradata.count > 4 ? Int(extradata[4] & 3) + 1 : nil
+    case .hevc: return extradata.count > 21 ? Int(extradata[21] & 3) + 1 : nil
+    default: return nil
+    }
+  }
+}
+
+extension Packet {
+  /// True when the packet was cut short: it is marked so, and its NAL units do not fill it.
+  func isBroken(lengthSize: Int?) -> Bool {
+    guard isCorrupt, let lengthSize else { return false }
+    return withBytes { bytes in
+      var offset = 0
+      while offset + lengthSize <= bytes.byteCount {
+        var length = 0
+        for index in 0..<lengthSize {
+          length = length << 8 | Int(unsafe bytes.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
+        }
+        offset += lengthSize + length
+      }
+      return offset != bytes.byteCount
+    }
+  }
+}

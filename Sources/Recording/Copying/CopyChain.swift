@@ -1,0 +1,80 @@
+import LibAV
+
+/// Passes the packets of one track on as they are, with their times put right.
+final class CopyChain: TrackChain {
+  private let track: Int
+  private let session: Session
+  private let stream: StreamInfo
+  private let limit: Int64?
+  private var run: Int?
+  private var parameters: CodecParameters
+  /// Bytes of a NAL unit's length; nil where there are start codes or no NAL units.
+  private(set) var lengthSize: Int?
+  /// A packet that is passed on when the next one has shown whether segments can start with it.
+  private var held: Packet?
+  private var heldKind = PictureKind.other
+
+  /// - Parameter limit: where the recording ends, in ticks; nil for no limit.
+  init(track: Int, stream: StreamInfo, session: Session, limit: Int64?) {
+    self.track = track
+    self.stream = stream
+    self.session = session
+    self.limit = limit
+    parameters = stream.parameters
+    lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: stream.extradata)
+  }
+
+  /// What the packets are from the next one on; the run must be a new one.
+  func setParameters(_ parameters: CodecParameters) {
+    self.parameters = parameters
+    lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: parameters.extradata)
+  }
+
+  func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
+    if let limit, packet.timeBase.convert(times.dts, to: .ticks) >= limit { return packet.clear() }
+    if times.run != run {
+      endRun()
+      run = times.run
+      let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
+      _ = session.put(.begin(track: track, run: times.run, format))
+    }
+    let kind = kind(of: packet)
+    release(next: kind)
+    if stream.kind == .video {
+      // A sync sample is one at which decoding can start, whatever the container said.
+      packet.isKey = kind == .start || kind == .openStart && stream.codec == .hevc
+      session.meter.add { $0.frames += 1 }
+    }
+    var taken = try media { () throws(AVError) in try Packet() }
+    taken.take(from: &packet)
+    held = consume taken
+    heldKind = kind
+  }
+
+  func finish(end: Int64?) throws(RecordingError) {
+    endRun()
+    _ = session.put(.finish(track: track))
+  }
+
+  func kind(of packet: borrowing Packet) -> PictureKind {
+    guard stream.kind == .video else { return .start }
+    let codec = stream.codec
+    let lengthSize = lengthSize
+    let isKey = packet.isKey
+    return packet.withBytes { bytes in
+      PictureKind(codec: codec, isKey: isKey, lengthSize: lengthSize, bytes: bytes)
+    }
+  }
+
+  private func endRun() {
+    release(next: .other)
+    if let run { _ = session.put(.end(track: track, run: run)) }
+    run = nil
+  }
+
+  private func release(next: PictureKind) {
+    guard let run, let packet = held.take() else { return }
+    let isSafe = heldKind == .start || heldKind == .openStart && stream.codec == .hevc && next != .skippedLeading
+    _ = session.put(.packet(track: track, run: run, canStart: isSafe, packet))
+  }
+}

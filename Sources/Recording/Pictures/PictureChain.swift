@@ -1,0 +1,141 @@
+import LibAV
+import Platform
+
+/// Decodes pictures and brings them into the form that is encoded; the frames go to the encoder's thread.
+final class PictureChain: TrackChain {
+  private let stream: StreamInfo
+  private let session: Session
+  private let frames: HandoffQueue<FrameItem>
+  private let isLive: Bool
+  private let limit: Int64?
+  private let outputFormat: PixelFormat
+  private var decoder: Decoder
+  private var graph: FilterGraph?
+  private var form: FilterInput?
+  private var rotation: Rotation
+  private var isInterlaced = false
+  /// Fixed with the first frame: a source that changes its size is fitted in.
+  private var size: (width: Int, height: Int)?
+  private var run: Int?
+  private var frame: Frame
+  private var offered: Int64 = 0
+
+  /// - Parameter limit: where the recording ends, in ticks; nil for no limit.
+  init(
+    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat, limit: Int64?
+  ) throws(RecordingError) {
+    self.stream = stream
+    self.session = session
+    self.frames = frames
+    self.isLive = isLive
+    self.outputFormat = outputFormat
+    self.limit = limit
+    rotation = stream.rotation
+    decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
+    frame = try media { () throws(AVError) in try Frame() }
+  }
+
+  func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
+    if let run, times.run != run { try drain(run) }
+    run = times.run
+    if let turned = packet.newRotation, turned != rotation {
+      rotation = turned
+      form = nil
+    }
+    do throws(AVError) {
+      try decoder.send(packet)
+    } catch {
+      guard error.kind != .outOfMemory else { throw RecordingError(error) }
+      session.meter.add { $0.damaged += 1 }
+      return
+    }
+    try takeDecoded(times.run)
+  }
+
+  func finish(end: Int64?) throws(RecordingError) {
+    if let run { try drain(run) }
+    if let end { session.noteEnd(end) }
+    frames.close()
+  }
+
+  private func drain(_ run: Int) throws(RecordingError) {
+    try media { () throws(AVError) in try decoder.drain() }
+    try takeDecoded(run)
+    decoder.flush()
+    try drainGraph(run)
+  }
+
+  private func takeDecoded(_ run: Int) throws(RecordingError) {
+    while true {
+      do throws(AVError) {
+        guard try decoder.receive(into: &frame) == .produced else { return }
+      } catch {
+        guard error.kind != .outOfMemory else { throw RecordingError(error) }
+        session.meter.add { $0.damaged += 1 }
+        return
+      }
+      if let limit, let pts = frame.pts, frame.timeBase.convert(pts, to: .ticks) >= limit {
+        frame.clear()
+        continue
+      }
+      try filter(run)
+    }
+  }
+
+  private func filter(_ run: Int) throws(RecordingError) {
+    if frame.isInterlaced && !isInterlaced {
+      isInterlaced = true
+      form = nil
+    }
+    let form = FilterInput(of: frame, kind: .video)
+    if form != self.form {
+      try drainGraph(run)
+      try build(form)
+    }
+    try media { () throws(AVError) in try graph?.send(&frame) }
+    try passOn(run)
+  }
+
+  private func build(_ form: FilterInput) throws(RecordingError) {
+    let configuration = session.configuration
+    let filter = PictureFilter(
+      width: frame.width, height: frame.height,
+      sampleAspect: frame.sampleAspect.isKnown ? frame.sampleAspect : stream.sampleAspect, rotation: rotation,
+      isInterlaced: isInterlaced, format: frame.pixelFormat, color: frame.color, outputFormat: outputFormat)
+    let size = self.size ?? filter.outputSize(configuration.size)
+    let isAsked = configuration.size?.width != nil && configuration.size?.height != nil
+    let description = filter.description(size: size, keepsAspect: !isAsked)
+    graph = try media { () throws(AVError) in
+      try FilterGraph(input: form, description: description, threads: configuration.threads)
+    }
+    if self.size != nil, self.form != nil {
+      session.log.info(
+        "source", "the source's picture changes to \(frame.width)x\(frame.height)",
+        ["width": .init(frame.width), "height": .init(frame.height)])
+    }
+    self.form = form
+    self.size = size
+  }
+
+  private func drainGraph(_ run: Int) throws(RecordingError) {
+    guard graph != nil else { return }
+    try media { () throws(AVError) in try graph?.drain() }
+    try passOn(run)
+    graph = nil
+    form = nil
+  }
+
+  private func passOn(_ run: Int) throws(RecordingError) {
+    while true {
+      var made = try media { () throws(AVError) in try Frame() }
+      guard try media({ () throws(AVError) in try graph?.receive(into: &made) }) == .produced else { return }
+      let item = FrameItem(frame: made, run: run)
+      if isLive {
+        let dropped = frames.putDroppingOldest(item) ?? 0
+        if dropped > 0 { session.meter.add { $0.dropped += Int64(dropped) } }
+      } else {
+        _ = frames.put(item)
+      }
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import LibAV
+import Platform
+
+/// The thread that encodes: frames come in, on their own times; packets go out, with a key frame at the beginning of
+/// every segment and no hole longer than the refill interval.
+// Sendable: made by one thread and then used by the one that it is handed to, only; its queue is everybody's.
+final class PictureEncoder: @unchecked Sendable {
+  /// What the thread that decodes and this one agree upon.
+  struct Plan: Sendable {
+    let track: Int
+    /// Nominal rate of the source, known and sane.
+    let frameRate: RationalTime
+    /// Frames go on a steady grid of this rate; nil keeps the source's times.
+    let cap: RationalTime?
+    /// Frames do not wait for the encoder: the oldest that waits is dropped.
+    let isLive: Bool
+  }
+
+  /// Frames that wait at most. One is 3 MB at 1080p.
+  static let liveCapacity = 5
+  static let waitingCapacity = 2
+  /// Tracks may end this far apart, in ticks: 80 ms.
+  private static let noticeable: Int64 = 7200
+
+  let frames: HandoffQueue<FrameItem>
+  private let session: Session
+  private let plan: Plan
+  private var encoder: VideoEncoder?
+  private var run: Int?
+  private var grid: TimeGrid
+  private var cap: FrameRateCap?
+  private let refill: RefillPolicy
+  /// The frame shown last, and when, in ticks.
+  private var last: Frame?
+  private var lastTime: Int64 = 0
+  private var lastDuration: Int64 = 0
+  private var shownAt = ContinuousClock.now
+  private var packet: Packet
+  /// The packet made last, which is passed on once it is known how long it lasts.
+  private var held: Packet?
+
+  init(_ plan: Plan, session: Session) throws(RecordingError) {
+    self.plan = plan
+    self.session = session
+    frames = HandoffQueue(capacity: plan.isLive ? Self.liveCapacity : Self.waitingCapacity)
+    let rate = plan.cap ?? plan.frameRate
+    let frame = rate.inverse.convert(1, to: .ticks)
+    grid = TimeGrid(interval: session.configuration.segmentTicks, tolerance: TimeGrid.tolerance(frame: frame))
+    cap = plan.cap.map(FrameRateCap.init)
+    refill = RefillPolicy(
+      interval: session.configuration.refill.map { RationalTime.microseconds.convert($0.microseconds, to: .ticks) },
+      frame: frame)
+    packet = try media { () throws(AVError) in try Packet() }
+  }
+
+  /// Runs until the queue of frames is closed.
+  func work() {
+    do throws(RecordingError) {
+      try takeFrames()
+      try endRun(isLast: true)
+    } catch {
+      session.fail(error)
+      frames.discard()
+    }
+    last = nil
+    _ = session.put(.finish(track: plan.track))
+  }
+
+  private func takeFrames() throws(RecordingError) {
+    while true {
+      guard plan.isLive, run != nil, session.configuration.refill != nil else {
+        guard let item = frames.take() else { return }
+        try take(item)
+        continue
+      }
+      switch frames.take(timeout: .milliseconds(100)) {
+      case .element(let item): try take(item)
+      case .timedOut: try showAgain()
+      case .closed: return
+      }
+    }
+  }
+
+  // MARK: Time
+
+  private func take(_ item: consuming FrameItem) throws(RecordingError) {
+    if item.run != run {
+      try endRun(isLast: false)
+      run = item.run
+    }
+    let timeBase = item.frame.timeBase
+    guard let pts = item.frame.pts else { return }
+    var time = max(0, timeBase.convert(pts, to: .ticks))
+    let duration = max(0, timeBase.convert(item.frame.duration, to: .ticks))
+    guard last != nil else { return try begin(&item.frame, time, duration) }
+    if cap != nil {
+      guard let slot = cap?.admit(time) else {
+        session.meter.add { $0.thinned += 1 }
+        return
+      }
+      time = slot
+    }
+    // Something was shown there already: a repeat, while a frame was late.
+    guard time > lastTime else {
+      session.meter.add { $0.thinned += 1 }
+      return
+    }
+    try fill(before: time)
+    try show(&item.frame, time, duration)
+  }
+
+  /// The first frame of a run is shown from the run's origin, where the sound may begin earlier.
+  private func begin(_ frame: inout Frame, _ time: Int64, _ duration: Int64) throws(RecordingError) {
+    _ = cap?.admit(0)
+    try show(&frame, 0, duration)
+    guard time > max(refill.frame, min(duration, 9000)) / 2 else { return }
+    try fill(before: time)
+    guard time > lastTime else { return }
+    try repeatLast(at: time)
+    lastDuration = duration
+  }
+
+  private func fill(before time: Int64) throws(RecordingError) {
+    while let next = refill.repeatTime(after: lastTime, before: time, segmentStart: grid.next) {
+      try repeatLast(at: next)
+    }
+  }
+
+  /// Nothing new came from a live source.
+  private func showAgain() throws(RecordingError) {
+    guard last != nil, let interval = refill.interval else { return }
+    let waited = ContinuousClock.now - shownAt
+    let now = lastTime + RationalTime.microseconds.convert(waited.microseconds, to: .ticks)
+    // A frame may be on its way.
+    guard now >= lastTime + interval + 2 * refill.frame else { return }
+    try fill(before: now)
+  }
+
+  private func repeatLast(at time: Int64) throws(RecordingError) {
+    guard let frame = try media({ () throws(AVError) in try last?.shared() }) else { return }
+    var copy = frame
+    let before = shownAt
+    let elapsed = time - lastTime
+    cap?.occupy(time)
+    try encode(&copy, time)
+    // In media time, so that waiting for the encoder does not stretch it.
+    shownAt = before + .microseconds(RationalTime.ticks.convert(elapsed, to: .microseconds))
+    session.meter.add { $0.refilled += 1 }
+  }
+
+  private func show(_ frame: inout Frame, _ time: Int64, _ duration: Int64) throws(RecordingError) {
+    try encode(&frame, time)
+    lastDuration = duration
+    shownAt = .now
+    var kept = try media { () throws(AVError) in try Frame() }
+    kept.take(from: &frame)
+    last = consume kept
+  }
+
+  // MARK: Encoding
+
+  private func encode(_ frame: inout Frame, _ time: Int64) throws(RecordingError) {
+    guard let run else { return }
+    if encoder == nil {
+      let made = try open(frame)
+      let format = TrackFormat(parameters: made.parameters, frameRate: plan.cap ?? plan.frameRate)
+      encoder = consume made
+      _ = session.put(.begin(track: plan.track, run: run, format))
+      grid = TimeGrid(interval: grid.interval, tolerance: grid.tolerance)
+      frame.requestKeyframe(true)
+    } else {
+      let startsSegment = grid.isReached(at: time)
+      frame.requestKeyframe(startsSegment)
+      if startsSegment { grid.pass(time) }
+    }
+    frame.timeBase = .ticks
+    frame.pts = time
+    lastTime = time
+    try media { () throws(AVError) in try encoder?.send(frame) }
+    session.meter.add { $0.frames += 1 }
+    try passOn(run)
+  }
+
+  private func passOn(_ run: Int) throws(RecordingError) {
+    while try media({ () throws(AVError) in try encoder?.receive(into: &packet) }) == .produced {
+      var made = try media { () throws(AVError) in try Packet() }
+      made.take(from: &packet)
+      release(run, end: made.pts)
+      held = consume made
+    }
+  }
+
+  private func release(_ run: Int, end: Int64?) {
+    guard var packet = held.take() else { return }
+    if let end, let pts = packet.pts { packet.duration = max(1, end - pts) }
+    let isKey = packet.isKey
+    _ = session.put(.packet(track: plan.track, run: run, canStart: isKey, packet))
+  }
+
+  private func endRun(isLast: Bool) throws(RecordingError) {
+    guard let run, encoder != nil else { return }
+    let usual = lastDuration > 0 ? lastDuration : refill.frame
+    var end = lastTime + usual
+    // Sound that goes on for longer than players notice gets the last picture with it.
+    if isLast, session.end - end > Self.noticeable { end = session.end }
+    try fill(before: end)
+    try media { () throws(AVError) in try encoder?.drain() }
+    try passOn(run)
+    release(run, end: end)
+    encoder = nil
+    last = nil
+    _ = session.put(.end(track: plan.track, run: run))
+  }
+
+  private func open(_ frame: borrowing Frame) throws(RecordingError) -> VideoEncoder {
+    let configuration = session.configuration
+    guard case .encode(let codec) = configuration.video else {
+      throw RecordingError(.usage, "pictures are not to be encoded")
+    }
+    let rate = plan.cap ?? plan.frameRate
+    let pixels = Double(frame.width * frame.height)
+    // 0.07 bits per pixel and frame: 4.4 Mb/s for 1080p30, 1.9 Mb/s for 720p30.
+    let usual = Int64(min(max(pixels * rate.value * 0.07, 300_000), 12_000_000))
+    let segmentFrames = rate.inverse.inverse.value * Double(configuration.segmentTicks) / 90_000
+    var settings = VideoEncoderSettings(
+      encoder: configuration.encoder ?? codec.softwareEncoder, width: frame.width, height: frame.height,
+      frameRate: rate, bitRate: configuration.videoBitRate ?? usual, maximumGOP: Int(segmentFrames * 2) + 2)
+    settings.pixelFormat = frame.pixelFormat
+    settings.color = frame.color
+    settings.threads = configuration.threads
+    settings.options = configuration.encoderOptions
+    do throws(AVError) {
+      return try VideoEncoder(settings)
+    } catch {
+      guard let named = configuration.encoder, named != codec.softwareEncoder, named.contains("_"),
+        frame.pixelFormat == VideoEncoder.inputFormat(of: codec.softwareEncoder)
+      else { throw RecordingError(error) }
+      session.log.warning(
+        "encoder", "\(error); encoding with \(codec.softwareEncoder) instead",
+        ["encoder": .text(codec.softwareEncoder), "wanted": .text(named)])
+      settings.encoder = codec.softwareEncoder
+      settings.options = []
+      return try media { () throws(AVError) in try VideoEncoder(settings) }
+    }
+  }
+}

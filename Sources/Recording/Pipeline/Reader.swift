@@ -1,0 +1,313 @@
+import HLS
+import LibAV
+import Platform
+
+/// The thread that reads one input: packets are placed on the timeline and given to the chains of their tracks.
+// Sendable: made by one thread and then used by the one that it is handed to, only.
+final class Reader: @unchecked Sendable {
+  /// One track of the input, and what becomes of it.
+  final class Source {
+    let stream: StreamInfo
+    let chain: any TrackChain
+    fileprivate var filter: BitstreamFilter?
+    /// Packets that the timeline has not answered yet, oldest first.
+    fileprivate var waiting: [Waiting] = []
+    fileprivate var parameters: CodecParameters
+    /// Where the packets placed last end, in ticks.
+    fileprivate var end: Int64 = 0
+    fileprivate var packetsWithoutKey = 0
+    fileprivate var openStarts = 0
+    fileprivate var hasPackets = false
+
+    init(stream: StreamInfo, chain: any TrackChain) throws(RecordingError) {
+      self.stream = stream
+      self.chain = chain
+      parameters = stream.parameters
+      if chain is CopyChain, let name = BitstreamFilter.forFragments(stream.parameters) {
+        filter = try media { () throws(AVError) in
+          try BitstreamFilter(name, parameters: stream.parameters, timeBase: stream.timeBase)
+        }
+      }
+    }
+  }
+
+  fileprivate final class Waiting {
+    var packet: Packet
+    /// What the packets are from this one on, where that changes.
+    var parameters: CodecParameters?
+
+    init(_ packet: consuming Packet) { self.packet = packet }
+  }
+
+  private let session: Session
+  private let interruption: Interruption
+  private var input: MediaInput
+  private let sources: [Source]
+  private var timeline: Timeline
+  private let limit: Int64?
+  private let isPaced: Bool
+  private var startedRun: Int?
+  private var pacedFrom: ContinuousClock.Instant?
+  private(set) var hasReachedLimit = false
+
+  /// - Parameters:
+  ///   - sources: tracks of the input that are recorded, at least one.
+  ///   - isAlone: there is no other input, so a jump of the clock begins a run.
+  ///   - limit: where the recording ends, in ticks.
+  init(
+    input: consuming MediaInput, interruption: Interruption, sources: [Source], session: Session, isAlone: Bool,
+    limit: Int64?
+  ) {
+    self.session = session
+    self.interruption = interruption
+    self.sources = sources
+    self.limit = limit
+    isPaced = session.configuration.isPaced
+    var policy = input.isLive || input.joinsClocks ? Timeline.Policy.streamed : .stored
+    policy.jumpsBeginRuns = isAlone
+    timeline = Timeline(tracks: sources.map { Reader.timelineTrack($0) }, policy: policy)
+    input.select(Set(sources.map(\.stream.index)))
+    self.input = input
+  }
+
+  private static func timelineTrack(_ source: Source) -> TimelineTrack {
+    let stream = source.stream
+    let isVideo = stream.kind == .video
+    let isCopied = source.chain is CopyChain
+    let usual =
+      isVideo
+      ? stream.usualFrameRate.inverse.convert(1, to: stream.timeBase)
+      : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
+        Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
+    return TimelineTrack(
+      timeBase: stream.timeBase, usualDuration: usual, startsAtKey: isVideo, isCopied: isCopied,
+      setsOrigin: isVideo && isCopied)
+  }
+
+  /// Reads until the input or the recording ends. All chains are finished then, whatever happens.
+  func work() {
+    do throws(RecordingError) {
+      try read()
+    } catch {
+      session.fail(error)
+    }
+    do throws(RecordingError) {
+      try handle(timeline.finish())
+    } catch {
+      session.fail(error)
+    }
+    for source in sources { session.noteEnd(min(source.end, limit ?? .max)) }
+    session.meter.add { $0.repaired += Int64(timeline.repairs) }
+    // Sound first: what it adds at its end is to be covered by the picture.
+    for source in sources.sorted(by: { $0.stream.kind == .audio && $1.stream.kind != .audio }) {
+      do throws(RecordingError) {
+        try source.chain.finish(end: session.end)
+      } catch {
+        session.fail(error)
+      }
+    }
+  }
+
+  private func read() throws(RecordingError) {
+    var packet = try media { () throws(AVError) in try Packet() }
+    while !session.isStopping && !hasReachedLimit {
+      do throws(AVError) {
+        guard try input.read(into: &packet) else { return }
+      } catch {
+        if error.kind == .stopped { return }
+        throw RecordingError(error)
+      }
+      let index = packet.streamIndex
+      guard let track = sources.firstIndex(where: { $0.stream.index == index }), !packet.isEmpty else {
+        packet.clear()
+        continue
+      }
+      try prepare(&packet, track)
+    }
+  }
+
+  // MARK: Before the timeline
+
+  private func prepare(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
+    let source = sources[track]
+    guard source.filter != nil else {
+      if source.chain is CopyChain, let extradata = packet.newExtradata, extradata != source.parameters.extradata {
+        return try place(
+          &packet, track,
+          changedTo: media { () throws(AVError) in try source.parameters.replacing(extradata: extradata) })
+      }
+      return try place(&packet, track)
+    }
+    do throws(AVError) {
+      try source.filter?.send(&packet)
+    } catch {
+      return try noteDamage(error)
+    }
+    while true {
+      do throws(AVError) {
+        guard try source.filter?.receive(into: &packet) == .produced else { return }
+      } catch {
+        return try noteDamage(error)
+      }
+      let parameters = source.filter?.parameters ?? source.parameters
+      try place(&packet, track, changedTo: parameters === source.parameters ? nil : parameters)
+    }
+  }
+
+  /// A packet that cannot be used is counted; those that follow may be whole.
+  private func noteDamage(_ error: AVError) throws(RecordingError) {
+    guard error.kind == .invalidData else { throw RecordingError(error) }
+    session.meter.add { $0.damaged += 1 }
+  }
+
+  /// - Parameter changed: what the packets are from this one on, when they were something else before.
+  private func place(_ packet: inout Packet, _ track: Int, changedTo changed: CodecParameters? = nil)
+    throws(RecordingError)
+  {
+    let source = sources[track]
+    if packet.isBroken(lengthSize: (source.chain as? CopyChain)?.lengthSize) {
+      session.meter.add { $0.damaged += 1 }
+      return packet.clear()
+    }
+    var parameters: CodecParameters?
+    if let changed {
+      parameters = changed.extradata == source.parameters.extradata ? changed : measure(changed, packet)
+      source.parameters = parameters ?? source.parameters
+    }
+    let stream = source.stream
+    var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration, isKey: isStart(packet, source))
+    if let skipped = packet.skippedSamples, stream.sampleRate > 0 {
+      times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
+    }
+    if input.isLive { times.arrival = ContinuousClock.now - session.started }
+    var taken = try media { () throws(AVError) in try Packet() }
+    taken.take(from: &packet)
+    let waiting = Waiting(taken)
+    waiting.parameters = parameters
+    source.waiting.append(waiting)
+    let beginsRun = parameters != nil && source.hasPackets
+    source.hasPackets = true
+    try handle(beginsRun ? timeline.placeInNextRun(times, track: track) : timeline.place(times, track: track))
+  }
+
+  /// Codec configuration that came with a packet, completed by the picture size it means; nil when it makes no sense.
+  private func measure(_ parameters: CodecParameters, _ packet: borrowing Packet) -> CodecParameters? {
+    guard parameters.kind == .video else { return parameters }
+    do throws(AVError) {
+      var decoder = try Decoder(parameters: parameters, timeBase: packet.timeBase)
+      var frame = try Frame()
+      try decoder.send(packet)
+      try decoder.drain()
+      guard try decoder.receive(into: &frame) == .produced else { return nil }
+      return try parameters.replacing(width: frame.width, height: frame.height)
+    } catch {
+      session.meter.add { $0.damaged += 1 }
+      return nil
+    }
+  }
+
+  /// Whether decoding can begin with the packet, as far as one can tell.
+  private func isStart(_ packet: borrowing Packet, _ source: Source) -> Bool {
+    guard source.stream.kind == .video else { return true }
+    if let copy = source.chain as? CopyChain {
+      switch copy.kind(of: packet) {
+      case .start: return true
+      case .openStart:
+        // Some streams have no better place to start at than this.
+        source.openStarts += 1
+        return source.stream.codec == .hevc || source.openStarts > 2
+      case .skippedLeading, .other: return false
+      }
+    }
+    source.packetsWithoutKey = packet.isKey ? 0 : source.packetsWithoutKey + 1
+    return packet.isKey || source.packetsWithoutKey > 600
+  }
+
+  // MARK: After the timeline
+
+  private func handle(_ answers: [Timeline.Answer]) throws(RecordingError) {
+    for answer in answers {
+      let source = sources[answer.track]
+      guard !source.waiting.isEmpty else { continue }
+      let waiting = source.waiting.removeFirst()
+      guard case .placed(let times) = answer.placement else { continue }
+      if times.run != startedRun { try start(times.run) }
+      let timeBase = waiting.packet.timeBase
+      waiting.packet.pts = times.pts
+      waiting.packet.dts = times.dts
+      waiting.packet.duration = times.duration
+      if let parameters = waiting.parameters { (source.chain as? CopyChain)?.setParameters(parameters) }
+      source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
+      if isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
+      try source.chain.take(&waiting.packet, times)
+      try keepUp(with: answer.track)
+    }
+    if let limit {
+      hasReachedLimit = sources.allSatisfy { $0.end >= limit } || sources.contains { $0.end >= limit + 180_000 }
+    }
+  }
+
+  private func start(_ run: Int) throws(RecordingError) {
+    startedRun = run
+    session.setStart(of: run, originTime())
+    for source in sources {
+      source.end = 0
+      // Sound is there from the first tick, if need be as silence.
+      try (source.chain as? SoundChain)?.begin(run)
+    }
+  }
+
+  /// The wall-clock time that the run's origin stands for.
+  private func originTime() -> WallClockTime {
+    let now = WallClock.now()
+    guard input.isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: now) }
+    let source = origin.timeBase.convert(origin.time, to: .microseconds) / 1000
+    // Devices stamp with the wall clock.
+    if abs(source - now) < 60_000 { return WallClockTime(milliseconds: source) }
+    return WallClockTime(milliseconds: now)
+  }
+
+  /// Sound that stays away is filled in, so that segments have not to wait for it.
+  private func keepUp(with track: Int) throws(RecordingError) {
+    guard sources[track].stream.kind == .video else { return }
+    let patience: Int64 = input.isLive ? 90_000 : 900_000
+    for source in sources {
+      guard let sound = source.chain as? SoundChain else { continue }
+      let lag = sources[track].end - patience
+      if lag > 0 { try sound.fill(to: min(lag, limit ?? .max)) }
+    }
+  }
+
+  private func pace(_ time: Int64) {
+    let now = ContinuousClock.now
+    let due = (pacedFrom ?? now) + .microseconds(RationalTime.ticks.convert(time, to: .microseconds))
+    if pacedFrom == nil { pacedFrom = now }
+    if due > now { session.pause(due - now) }
+  }
+}
+
+extension MediaInput {
+  /// Formats whose clock may change from one packet to the next without notice.
+  var joinsClocks: Bool {
+    ["mpegts", "mpeg", "mpegtsraw", "flv", "live_flv", "hls"].contains { formatName.split(separator: ",").contains($0[...]) }
+  }
+}
+
+extension StreamInfo {
+  /// A frame rate that can be worked with, whatever the container claims.
+  var usualFrameRate: RationalTime {
+    for rate in [frameRate, averageFrameRate, baseFrameRate] where rate.isKnown && (1...240).contains(rate.value) {
+      return rate
+    }
+    return RationalTime(25, 1)
+  }
+
+  /// The rate at which frames follow one another where they do: of a variable rate, the higher.
+  var peakFrameRate: RationalTime {
+    let usual = usualFrameRate
+    guard baseFrameRate.isKnown, (1...120).contains(baseFrameRate.value), baseFrameRate.value > usual.value else {
+      return usual
+    }
+    return baseFrameRate
+  }
+}

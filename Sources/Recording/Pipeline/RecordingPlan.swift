@@ -1,0 +1,98 @@
+import LibAV
+
+/// The inputs, opened, and what is to become of their streams: decided before anything is written.
+struct RecordingPlan {
+  private(set) var readers: [Reader] = []
+  private(set) var encoder: PictureEncoder?
+  private(set) var trackCount = 0
+
+  init(_ session: Session) throws(RecordingError) {
+    let configuration = session.configuration
+    let limit = configuration.duration.map { RationalTime.microseconds.convert($0.microseconds, to: .ticks) }
+    for (index, wanted) in configuration.inputs.enumerated() {
+      let input = try RecordingPlan.open(wanted, session, index)
+      let isAlone = configuration.inputs.count == 1
+      var sources: [Reader.Source] = []
+      if index == 0, configuration.video != .none, let stream = input.bestVideo {
+        sources.append(try picture(stream, input, session, limit))
+      }
+      if isAlone || index == 1, configuration.audio != .none, let stream = input.bestAudio {
+        sources.append(try sound(stream, session, limit))
+      }
+      guard !sources.isEmpty else {
+        let what = index == 1 ? "no sound" : configuration.video == .none ? "no sound" : "no picture"
+        throw RecordingError(.badInput, "\(input.name) has \(what) to record")
+      }
+      readers.append(
+        Reader(
+          input: input, interruption: session.interruptions[index], sources: sources, session: session,
+          isAlone: isAlone, limit: limit))
+    }
+  }
+
+  private static func open(_ wanted: RecordingConfiguration.Input, _ session: Session, _ index: Int)
+    throws(RecordingError) -> MediaInput
+  {
+    var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
+    request.standardInput = session.configuration.standardInput
+    request.readTimeout = session.configuration.inputTimeout
+    return try media { () throws(AVError) in
+      try MediaInput(request, interruption: session.interruptions[index])
+    }
+  }
+
+  private mutating func picture(
+    _ stream: StreamInfo, _ input: borrowing MediaInput, _ session: Session, _ limit: Int64?
+  ) throws(RecordingError) -> Reader.Source {
+    let track = trackCount
+    trackCount += 1
+    let configuration = session.configuration
+    guard case .encode(let codec) = configuration.video else {
+      if let refusal = CopyableCodecs.refusal(of: stream) {
+        throw RecordingError(.badInput, "--video copy: \(refusal)")
+      }
+      return try Reader.Source(
+        stream: stream, chain: CopyChain(track: track, stream: stream, session: session, limit: limit))
+    }
+    let name = configuration.encoder ?? codec.softwareEncoder
+    guard let format = VideoEncoder.inputFormat(of: name) else {
+      throw RecordingError(.usage, "--encoder \(name) takes no 8-bit 4:2:0 pictures")
+    }
+    let plan = PictureEncoder.Plan(
+      track: track, frameRate: stream.peakFrameRate,
+      cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive)
+    let encoder = try PictureEncoder(plan, session: session)
+    self.encoder = encoder
+    let chain = try PictureChain(
+      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format, limit: limit)
+    return try Reader.Source(stream: stream, chain: chain)
+  }
+
+  private mutating func sound(_ stream: StreamInfo, _ session: Session, _ limit: Int64?) throws(RecordingError)
+    -> Reader.Source
+  {
+    let track = trackCount
+    trackCount += 1
+    guard session.configuration.audio == .copy else {
+      let samples = limit.map { RationalTime.ticks.convert($0, to: RationalTime(1, Int32(SoundChain.sampleRate))) }
+      return try Reader.Source(
+        stream: stream, chain: SoundChain(track: track, stream: stream, session: session, limit: samples))
+    }
+    if let refusal = CopyableCodecs.refusal(of: stream) { throw RecordingError(.badInput, "--audio copy: \(refusal)") }
+    return try Reader.Source(
+      stream: stream, chain: CopyChain(track: track, stream: stream, session: session, limit: limit))
+  }
+
+  /// The steady rate of frames: live sources get one always, files where the limit is below their own rate.
+  private static func cap(_ maximum: RationalTime?, _ stream: StreamInfo, _ input: borrowing MediaInput)
+    -> RationalTime?
+  {
+    let own = stream.peakFrameRate
+    if let maximum {
+      return input.isLive || own.value > maximum.value ? (own.value < maximum.value ? own : maximum) : nil
+    }
+    guard input.isLive else { return nil }
+    let isScreen = ["x11grab", "kmsgrab", "gdigrab", "avfoundation"].contains { input.formatName.hasPrefix($0) }
+    return isScreen && own.value > 25 ? RationalTime(25, 1) : own
+  }
+}

@@ -1,0 +1,227 @@
+import HLS
+import LibAV
+import Platform
+import Storage
+
+/// Writes one run: packets of its tracks come in, in any order between tracks; segments come out, committed.
+///
+/// Used by one thread. After a throw the run can be closed, and holds what was committed.
+final class RunOutput {
+  let run: Int
+  private let session: Session
+  private let formats: [TrackFormat]
+  private let lead: Int
+  private let start: WallClockTime
+  private let onCommit: @Sendable (EntryPath) -> Void
+
+  private var muxer: FragmentMuxer
+  private var writer: RunWriter
+  private var interleaver: Interleaver<WaitingPacket>
+  private var cutter: SegmentCutter
+  private var hasInitSection = false
+  /// First presentation time of the run's leading track and of the open segment, in ticks.
+  private var origin: Int64?
+  private var segmentStart: Int64 = 0
+  /// Where the leading track's samples of the open segment begin, in its time base.
+  private var segmentDecodeStart: Int64 = 0
+  /// What is whole in the open segment.
+  private var wholeLength: Int64 = 0
+  private var wholeEnd: Int64 = 0
+  /// Decode times of a track begin below its presentation times by this, in ticks.
+  private var reordering: [Int64?]
+
+  /// - Parameters:
+  ///   - formats: of the tracks that the run has, at least one.
+  ///   - start: wall-clock time of the run's origin.
+  init(
+    run: Int, formats: [TrackFormat], start: WallClockTime, session: Session, tree: Tree, key: RunKey,
+    lock: borrowing RecordingLock, onCommit: @escaping @Sendable (EntryPath) -> Void
+  ) throws(RecordingError) {
+    self.run = run
+    self.session = session
+    self.formats = formats
+    self.start = start
+    self.onCommit = onCommit
+    lead = formats.firstIndex { $0.parameters.kind == .video } ?? 0
+    let rate = formats[lead].frameRate
+    let frame = rate.isKnown ? rate.inverse.convert(1, to: .ticks) : 3000
+    let configuration = session.configuration
+    let isVideo = formats[lead].parameters.kind == .video
+    cutter = SegmentCutter(
+      segment: configuration.segmentTicks, chunk: configuration.chunkTicks, tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
+    interleaver = Interleaver(tracks: formats.count, patience: 10 * 90_000)
+    reordering = Array(repeating: nil, count: formats.count)
+    muxer = try media { () throws(AVError) in
+      try FragmentMuxer(
+        tracks: formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) })
+    }
+    writer = try spool { () throws(StorageError) in try RunWriter(tree: tree, key: key, lock: lock) }
+    session.meter.add { $0.runs += 1 }
+    try commitInitSection()
+  }
+
+  /// Segments committed.
+  var count: Int { writer.count }
+  /// Wall-clock time at which the committed segments end.
+  private(set) lazy var endTime: WallClockTime = start
+
+  /// Takes a packet of `track`, its times the run's.
+  func add(_ waiting: WaitingPacket, track: Int) throws(RecordingError) {
+    guard let dts = waiting.packet.dts, let pts = waiting.packet.pts else { return }
+    let reordering = self.reordering[track] ?? (pts - dts)
+    self.reordering[track] = reordering
+    let time = waiting.packet.timeBase.convert(dts + reordering, to: .ticks)
+    interleaver.add(waiting, time: time, track: track)
+    try write()
+  }
+
+  /// Nothing more of `track`.
+  func end(track: Int) throws(RecordingError) {
+    interleaver.end(track: track)
+    try write()
+  }
+
+  /// Commits the last segment and closes the run.
+  func finish(_ marker: MarkerName.Kind) throws(RecordingError) {
+    for track in formats.indices { interleaver.end(track: track) }
+    try write()
+    try media { () throws(AVError) in try muxer.releaseHeld() }
+    if origin != nil {
+      try flush()
+      try commit()
+    }
+    try close(marker)
+  }
+
+  /// Saves what is whole after a failure, and closes the run if that is still possible.
+  func salvage(_ marker: MarkerName.Kind) {
+    do throws(RecordingError) {
+      if writer.hasOpenSegment, wholeLength > 0 {
+        try commit(length: wholeLength)
+      }
+      try close(marker)
+    } catch {
+      // The failure that led here is told; recovery closes the run at the next start.
+      session.log.warning("run", "run \(writer.key.run) stays open: \(error.message)")
+    }
+  }
+
+  private func close(_ kind: MarkerName.Kind) throws(RecordingError) {
+    let marker = try spool { () throws(StorageError) in try writer.close(kind) }
+    onCommit(EntryPath(key: writer.key, entry: .marker(marker)))
+  }
+
+  // MARK: Writing
+
+  private func write() throws(RecordingError) {
+    while let sample = interleaver.next() {
+      guard sample.track == lead else {
+        try mux(sample.element, sample.track)
+        continue
+      }
+      let isFirst = origin == nil
+      if isFirst {
+        origin = sample.time
+        segmentStart = sample.time
+        segmentDecodeStart = decodeTime(sample.element, lead)
+      }
+      switch cutter.cut(at: sample.time, canStart: sample.element.canStart) {
+      case .none:
+        try mux(sample.element, lead)
+      case .chunk:
+        try mux(sample.element, lead)
+        try flush()
+      case .segment:
+        let decodeStart = decodeTime(sample.element, lead)
+        try mux(sample.element, lead)
+        // What follows the cut in the other tracks goes in as well: it lets go of what the muxer holds back.
+        for track in formats.indices where track != lead {
+          if let next = interleaver.take(track: track) { try mux(next.element, track) }
+        }
+        try flush()
+        try commit()
+        segmentStart = sample.time
+        segmentDecodeStart = decodeStart
+      }
+    }
+  }
+
+  private func decodeTime(_ waiting: WaitingPacket, _ track: Int) -> Int64 {
+    waiting.packet.timeBase.convert(waiting.packet.dts ?? 0, to: muxer.timeBase(of: track))
+  }
+
+  private func mux(_ waiting: WaitingPacket, _ track: Int) throws(RecordingError) {
+    try media { () throws(AVError) in try muxer.write(&waiting.packet, track: track) }
+  }
+
+  /// Writes what the muxer has as one chunk of the open segment.
+  private func flush() throws(RecordingError) {
+    if hasInitSection {
+      try openSegment()
+      try deliver { bytes throws(StorageError) in try self.writer.append(bytes) }
+    } else {
+      // The init section becomes known with the first chunk.
+      var first: [UInt8] = []
+      try deliver { (bytes: RawSpan) throws(StorageError) in
+        for index in 0..<bytes.byteCount { first.append(unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)) }
+      }
+      try commitInitSection()
+      guard hasInitSection else { return }
+      try openSegment()
+      try spool { () throws(StorageError) in try writer.append(unsafe first.span.bytes) }
+    }
+    wholeLength = writer.openLength
+    wholeEnd = muxer.end(of: lead) ?? segmentDecodeStart
+  }
+
+  private func deliver(_ sink: (RawSpan) throws(StorageError) -> Void) throws(RecordingError) {
+    do throws(FlushError<StorageError>) {
+      try muxer.flushChunk(sink)
+    } catch {
+      switch error {
+      case .libav(let error): throw RecordingError(error)
+      case .sink(let error): throw RecordingError(error)
+      }
+    }
+  }
+
+  private func openSegment() throws(RecordingError) {
+    guard !writer.hasOpenSegment else { return }
+    let time = start.advanced(byTicks: segmentStart)
+    try spool { () throws(StorageError) in try writer.openSegment(start: time) }
+  }
+
+  private func commitInitSection() throws(RecordingError) {
+    guard let bytes = muxer.initSection else { return }
+    try spool { () throws(StorageError) in try writer.writeInitSection(unsafe bytes.span.bytes) }
+    hasInitSection = true
+    session.meter.add { $0.bytes += Int64(bytes.count) }
+    onCommit(EntryPath(key: writer.key, entry: .initSection))
+  }
+
+  private func commit(length: Int64? = nil) throws(RecordingError) {
+    guard writer.hasOpenSegment else { return }
+    let end = length == nil ? muxer.end(of: lead) ?? segmentDecodeStart : wholeEnd
+    let timeBase = muxer.timeBase(of: lead)
+    // From the difference of two absolute times, so that durations add up whatever the rounding.
+    let ticks = timeBase.convert(end, to: .ticks) - timeBase.convert(segmentDecodeStart, to: .ticks)
+    guard ticks > 0 else { return writer.abandonSegment() }
+    let bytes = length ?? writer.openLength
+    let name = try spool { () throws(StorageError) in try writer.commitSegment(ticks: ticks, length: length) }
+    wholeLength = 0
+    endTime = name.start.advanced(byTicks: ticks)
+    session.meter.add {
+      $0.segments += 1
+      $0.ticks += ticks
+      $0.bytes += bytes
+    }
+    let milliseconds = ticks / 90
+    session.log.info(
+      "segment", "segment \(name.sequence) recorded: \(milliseconds) ms, \(bytes) bytes",
+      [
+        "recording": .text(writer.key.recording.text), "run": .text(writer.key.run.description),
+        "sequence": .init(name.sequence), "ticks": .integer(ticks), "bytes": .integer(bytes),
+      ])
+    onCommit(EntryPath(key: writer.key, entry: .segment(name)))
+  }
+}

@@ -1,0 +1,145 @@
+import HLS
+import LibAV
+import Platform
+import Storage
+
+/// The thread that writes: it takes the packets of all tracks, opens a run when all its tracks are known, and closes it
+/// when all have left it.
+final class SegmentThread {
+  private let session: Session
+  private let tree: Tree
+  private let lock: RecordingLock
+  private let onCommit: @Sendable (EntryPath) -> Void
+  private var tracks: [Track]
+  private var current: RunOutput?
+  private var run = 0
+  private var endTime: WallClockTime?
+
+  private final class Track {
+    /// In order, what has not been taken in yet: it belongs to a run that cannot be begun before the current one ends.
+    var items: [Item] = []
+    var format: TrackFormat?
+    /// Index among the tracks of the current run.
+    var index: Int?
+    var hasLeftRun = false
+    var hasFinished = false
+  }
+  private enum Item {
+    case begin(run: Int, TrackFormat)
+    case packet(run: Int, WaitingPacket)
+    case end(run: Int)
+
+    var run: Int {
+      switch self {
+      case .begin(let run, _), .packet(let run, _), .end(let run): run
+      }
+    }
+  }
+
+  init(
+    session: Session, tree: Tree, lock: consuming RecordingLock, tracks: Int,
+    onCommit: @escaping @Sendable (EntryPath) -> Void
+  ) {
+    self.session = session
+    self.tree = tree
+    self.lock = lock
+    self.onCommit = onCommit
+    self.tracks = (0..<tracks).map { _ in Track() }
+  }
+
+  /// Runs until every track has finished, or writing fails.
+  func work() {
+    do throws(RecordingError) {
+      while tracks.contains(where: { !$0.hasFinished || !$0.items.isEmpty }) {
+        guard let item = session.output.take() else { break }
+        take(item)
+        while try advance() {}
+      }
+      try finish()
+    } catch {
+      session.fail(error)
+      session.output.discard()
+      current?.salvage(.end)
+    }
+  }
+
+  private func take(_ item: consuming TrackItem) {
+    switch consume item {
+    case .begin(let track, let run, let format): tracks[track].items.append(.begin(run: run, format))
+    case .packet(let track, let run, let canStart, let packet):
+      tracks[track].items.append(.packet(run: run, WaitingPacket(packet, canStart: canStart)))
+    case .end(let track, let run): tracks[track].items.append(.end(run: run))
+    case .finish(let track): tracks[track].hasFinished = true
+    }
+  }
+
+  /// Does what can be done with what is there; false when more has to come.
+  private func advance() throws(RecordingError) -> Bool {
+    guard let output = current else { return try begin() }
+    var hasAdvanced = false
+    for track in tracks {
+      while let item = track.items.first, item.run <= run {
+        track.items.removeFirst()
+        hasAdvanced = true
+        guard item.run == run, let index = track.index else { continue }
+        switch item {
+        case .begin: break
+        case .packet(_, let waiting): try output.add(waiting, track: index)
+        case .end:
+          track.hasLeftRun = true
+          try output.end(track: index)
+        }
+      }
+      if track.index != nil, !track.hasLeftRun, track.hasFinished || !track.items.isEmpty {
+        track.hasLeftRun = true
+        hasAdvanced = true
+        if let index = track.index { try output.end(track: index) }
+      }
+    }
+    guard tracks.allSatisfy({ $0.index == nil || $0.hasLeftRun }) else { return hasAdvanced }
+    // A track that has not begun the run may still do so, unless it is known to be beyond it.
+    guard tracks.allSatisfy({ $0.index != nil || $0.hasFinished || !$0.items.isEmpty }) else { return hasAdvanced }
+    let goesOn = tracks.contains { !$0.hasFinished || !$0.items.isEmpty }
+    // Whether it goes on is not known before the next run's first item or the end of all tracks.
+    guard !goesOn || tracks.contains(where: { !$0.items.isEmpty }) else { return hasAdvanced }
+    try output.finish(goesOn ? .next : .end)
+    endTime = output.endTime
+    current = nil
+    return true
+  }
+
+  /// Begins the next run once every track has begun it, is beyond it or has finished.
+  private func begin() throws(RecordingError) -> Bool {
+    guard let next = tracks.compactMap({ $0.items.first?.run }).min() else { return false }
+    guard tracks.allSatisfy({ !$0.items.isEmpty || $0.hasFinished }) else { return false }
+    run = next
+    var formats: [TrackFormat] = []
+    for track in tracks {
+      track.index = nil
+      track.hasLeftRun = false
+      guard case .begin(next, let format)? = track.items.first else { continue }
+      track.items.removeFirst()
+      track.index = formats.count
+      formats.append(format)
+    }
+    guard !formats.isEmpty else {
+      for track in tracks { track.items.removeAll { $0.run == next } }
+      return true
+    }
+    let now = WallClockTime(milliseconds: WallClock.now())
+    let start = max(session.start(of: next) ?? now, endTime ?? WallClockTime(milliseconds: 0))
+    let configuration = session.configuration
+    let name = try spool { () throws(StorageError) in try tree.newRunName(of: configuration.recording, now: start) }
+    current = try RunOutput(
+      run: next, formats: formats, start: start, session: session, tree: tree,
+      key: RunKey(recording: configuration.recording, rendition: configuration.rendition, run: name), lock: lock,
+      onCommit: onCommit)
+    return true
+  }
+
+  private func finish() throws(RecordingError) {
+    guard let output = current else { return }
+    current = nil
+    try output.finish(.end)
+  }
+}

@@ -1,0 +1,106 @@
+package import HLS
+import LibAV
+package import Platform
+package import Storage
+
+/// Records: reads inputs, encodes or copies, cuts segments and commits them to a tree.
+///
+/// Threads: one that reads and decodes each input, one that encodes the picture, and the caller's, which writes. They are
+/// connected by bounded queues; files wait for the encoder, live sources lose their oldest frame, counted.
+package final class Recorder: Sendable {
+  private let configuration: RecordingConfiguration
+  private let tree: Tree
+  private let log: Log
+  private let session: Session
+  private let onSegment: @Sendable (EntryPath) -> Void
+
+  /// - Parameters:
+  ///   - onSegment: called after each commit (init section, segment, marker), on the recording's threads; must be quick.
+  package init(
+    configuration: RecordingConfiguration, tree: Tree, log: Log,
+    onSegment: @escaping @Sendable (EntryPath) -> Void = { _ in }
+  ) {
+    self.configuration = configuration
+    self.tree = tree
+    self.log = log
+    self.onSegment = onSegment
+    session = Session(configuration, log, outputCapacity: 256)
+  }
+
+  /// Ends the recording soon: what has been captured is encoded, committed, and the run closed. May be called from any
+  /// thread, and before `run`.
+  package func requestStop() { session.stop() }
+
+  /// A snapshot for a live line.
+  package func progress() -> RecordingProgress { session.meter.value }
+
+  /// Records until the input ends, the duration is reached or a stop is requested. To be called once.
+  ///
+  /// - Throws: what ended the recording before its time; what was captured until then is committed.
+  package func run() throws(RecordingError) -> RecordingSummary {
+    try configuration.validate()
+    let lock = try spool { () throws(StorageError) in try tree.lock(configuration.recording) }
+    try salvage(lock)
+    let plan: RecordingPlan
+    do throws(RecordingError) {
+      plan = try RecordingPlan(session)
+    } catch {
+      if session.wasStopped { return RecordingSummary(progress: session.meter.value, ending: .stopped) }
+      throw error
+    }
+    return try work(plan, lock)
+  }
+
+  /// Finishes what crashed recorders left: of this recording, which goes on, and of all others that nobody is at work on.
+  private func salvage(_ lock: borrowing RecordingLock) throws(RecordingError) {
+    let now = WallClockTime(milliseconds: WallClock.now())
+    tell(try spool { () throws(StorageError) in try tree.recover(lock, closingWith: .next, now: now) }, lock.recording)
+    do throws(StorageError) {
+      for other in try tree.recordings() where other != configuration.recording {
+        guard let lock = try tree.tryLock(other) else { continue }
+        tell(try tree.recover(lock, closingWith: .end, now: now), other)
+      }
+    } catch {
+      // Others' leftovers are no reason not to record; `segrec upload` looks at them again.
+      log.warning("salvage", error.description)
+    }
+  }
+
+  private func tell(_ report: RecoveryReport, _ recording: RecordingName) {
+    for problem in report.problems { log.warning("salvage", problem.description, ["recording": .text(recording.text)]) }
+    for entry in report.salvaged {
+      log.info("salvage", "salvaged \(entry.entry) of \(recording)", ["recording": .text(recording.text)])
+    }
+    for entry in report.salvaged + report.closed { onSegment(entry) }
+  }
+
+  private func work(_ plan: RecordingPlan, _ lock: consuming RecordingLock) throws(RecordingError) -> RecordingSummary {
+    let writer = SegmentThread(
+      session: session, tree: tree, lock: lock, tracks: plan.trackCount, onCommit: onSegment)
+    var threads: [Thread] = []
+    do throws(SystemError) {
+      if let encoder = plan.encoder {
+        threads.append(try Thread("encode", stackSize: 1 << 20) { encoder.work() })
+      }
+      for reader in plan.readers {
+        threads.append(try Thread("read", stackSize: 1 << 20) { reader.work() })
+      }
+    } catch {
+      session.fail(RecordingError(.system, error.description))
+      session.output.discard()
+      plan.encoder?.frames.discard()
+      for thread in threads { thread.join() }
+      throw RecordingError(.system, error.description)
+    }
+    writer.work()
+    for thread in threads { thread.join() }
+    let progress = session.meter.value
+    if var failure = session.failure {
+      failure.segments = progress.segments
+      throw failure
+    }
+    let ending: RecordingSummary.Ending =
+      session.wasStopped ? .stopped : plan.readers.contains(where: \.hasReachedLimit) ? .durationReached : .inputEnded
+    return RecordingSummary(progress: progress, ending: ending)
+  }
+}
