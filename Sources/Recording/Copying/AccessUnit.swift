@@ -17,7 +17,8 @@ enum PictureKind: Equatable, Sendable {
   init(codec: CodecID, isKey: Bool, lengthSize: Int?, bytes: RawSpan) {
     switch codec {
     case .h264:
-      switch Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map({ $0 & 0x1F }) {
+      switch Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map({ $0 & 0x1F })
+      {
       case 5: self = .start
       case nil: self = isKey ? .start : .other
       default: self = isKey ? .openStart : .other

@@ -22,7 +22,8 @@ final class PictureChain: TrackChain {
 
   /// - Parameter limit: where the recording ends, in ticks; nil for no limit.
   init(
-    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat, limit: Int64?
+    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat,
+    limit: Int64?
   ) throws(RecordingError) {
     self.stream = stream
     self.session = session
@@ -83,6 +84,8 @@ final class PictureChain: TrackChain {
   }
 
   private func filter(_ run: Int) throws(RecordingError) {
+    // Demuxers give half of it: the duration of a field.
+    if frame.isInterlaced { frame.duration = 0 }
     if frame.isInterlaced && !isInterlaced {
       isInterlaced = true
       form = nil

@@ -34,6 +34,8 @@ final class PictureEncoder: @unchecked Sendable {
   private var last: Frame?
   private var lastTime: Int64 = 0
   private var lastDuration: Int64 = 0
+  /// Distance of the last two frames that were new.
+  private var lastStep: Int64 = 0
   private var shownAt = ContinuousClock.now
   private var packet: Packet
   /// The packet made last, which is passed on once it is known how long it lasts.
@@ -149,6 +151,7 @@ final class PictureEncoder: @unchecked Sendable {
   }
 
   private func show(_ frame: inout Frame, _ time: Int64, _ duration: Int64) throws(RecordingError) {
+    if last != nil { lastStep = time - lastTime }
     try encode(&frame, time)
     lastDuration = duration
     shownAt = .now
@@ -199,7 +202,7 @@ final class PictureEncoder: @unchecked Sendable {
 
   private func endRun(isLast: Bool) throws(RecordingError) {
     guard let run, encoder != nil else { return }
-    let usual = lastDuration > 0 ? lastDuration : refill.frame
+    let usual = lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame
     var end = lastTime + usual
     // Sound that goes on for longer than players notice gets the last picture with it.
     if isLast, session.end - end > Self.noticeable { end = session.end }
@@ -209,6 +212,7 @@ final class PictureEncoder: @unchecked Sendable {
     release(run, end: end)
     encoder = nil
     last = nil
+    lastStep = 0
     _ = session.put(.end(track: plan.track, run: run))
   }
 

@@ -87,6 +87,8 @@ struct PictureFilter: Equatable, Sendable {
 
   private var isRGB: Bool {
     let name = format.description
-    return ["rgb", "bgr", "gbr", "argb", "abgr", "0rgb", "0bgr", "x2rgb", "x2bgr", "pal8"].contains { name.hasPrefix($0) }
+    return ["rgb", "bgr", "gbr", "argb", "abgr", "0rgb", "0bgr", "x2rgb", "x2bgr", "pal8"].contains {
+      name.hasPrefix($0)
+    }
   }
 }

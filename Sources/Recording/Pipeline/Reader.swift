@@ -230,13 +230,13 @@ final class Reader: @unchecked Sendable {
       let source = sources[answer.track]
       guard !source.waiting.isEmpty else { continue }
       let waiting = source.waiting.removeFirst()
+      if let parameters = waiting.parameters { (source.chain as? CopyChain)?.setParameters(parameters) }
       guard case .placed(let times) = answer.placement else { continue }
       if times.run != startedRun { try start(times.run) }
       let timeBase = waiting.packet.timeBase
       waiting.packet.pts = times.pts
       waiting.packet.dts = times.dts
       waiting.packet.duration = times.duration
-      if let parameters = waiting.parameters { (source.chain as? CopyChain)?.setParameters(parameters) }
       source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
       if isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
       try source.chain.take(&waiting.packet, times)
@@ -289,7 +289,9 @@ final class Reader: @unchecked Sendable {
 extension MediaInput {
   /// Formats whose clock may change from one packet to the next without notice.
   var joinsClocks: Bool {
-    ["mpegts", "mpeg", "mpegtsraw", "flv", "live_flv", "hls"].contains { formatName.split(separator: ",").contains($0[...]) }
+    ["mpegts", "mpeg", "mpegtsraw", "flv", "live_flv", "hls"].contains {
+      formatName.split(separator: ",").contains($0[...])
+    }
   }
 }
 

@@ -64,7 +64,8 @@ struct RecordingPlan {
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(
-      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format, limit: limit)
+      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format, limit: limit
+    )
     return try Reader.Source(stream: stream, chain: chain)
   }
 

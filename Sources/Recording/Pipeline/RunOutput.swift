@@ -48,7 +48,8 @@ final class RunOutput {
     let configuration = session.configuration
     let isVideo = formats[lead].parameters.kind == .video
     cutter = SegmentCutter(
-      segment: configuration.segmentTicks, chunk: configuration.chunkTicks, tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
+      segment: configuration.segmentTicks, chunk: configuration.chunkTicks,
+      tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
     interleaver = Interleaver(tracks: formats.count, patience: 10 * 90_000)
     reordering = Array(repeating: nil, count: formats.count)
     muxer = try media { () throws(AVError) in
@@ -163,7 +164,9 @@ final class RunOutput {
       // The init section becomes known with the first chunk.
       var first: [UInt8] = []
       try deliver { (bytes: RawSpan) throws(StorageError) in
-        for index in 0..<bytes.byteCount { first.append(unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)) }
+        for index in 0..<bytes.byteCount {
+          first.append(unsafe bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self))
+        }
       }
       try commitInitSection()
       guard hasInitSection else { return }
