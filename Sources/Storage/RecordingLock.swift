@@ -35,6 +35,13 @@ extension Tree {
     }
   }
 
+  /// Whether somebody holds the lock of a recording. Only asks: nothing is made, and nobody is kept from taking it.
+  package func isLocked(_ recording: RecordingName) throws(StorageError) -> Bool {
+    try ifPresent { () throws(SystemError) in
+      try FileLock.isHeld(top.subdirectory(recording.text).openForReading(RecordingLock.fileName))
+    } ?? false
+  }
+
   private func attemptLock(_ recording: RecordingName) throws(StorageError) -> FileLock.Attempt {
     try storage { () throws(SystemError) in
       while true {

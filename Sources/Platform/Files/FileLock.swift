@@ -1,7 +1,8 @@
 import Glibc
 
-/// An exclusive advisory lock on a file (`flock`), which the kernel lifts when its process ends, however that happens.
-/// The file holds the owner's process number as text, for messages only.
+/// An exclusive advisory lock on a file (fcntl(2), "open file description locks"), which the kernel lifts when its process
+/// ends, however that happens. Unlike `flock` it can be asked for without being taken, so that whoever only looks never
+/// is in the way of an owner to be. The file holds the owner's process number as text, for messages only.
 package struct FileLock: ~Copyable, Sendable {
   private let file: FileDescriptor
 
@@ -19,9 +20,10 @@ package struct FileLock: ~Copyable, Sendable {
   package static func attempt(in directory: borrowing Directory, name: String) throws(SystemError) -> Attempt {
     while true {
       let file = try directory.openOrCreate(name)
-      if uninterrupted({ flock(file.number, LOCK_EX | LOCK_NB) }) == -1 {
+      var whole = wholeFile()
+      if uninterrupted({ unsafe fcntl(file.number, setLock, &whole) }) == -1 {
         let code = errno
-        guard code == EWOULDBLOCK else {
+        guard code == EAGAIN || code == EACCES else {
           throw SystemError(operation: "lock", subject: file.path, code: code)
         }
         return .held(by: owner(in: file))
@@ -41,6 +43,26 @@ package struct FileLock: ~Copyable, Sendable {
       try file.writeAll(Array("\(getpid())\n".utf8))
       return .acquired(FileLock(file))
     }
+  }
+
+  /// Whether somebody, another part of this process included, holds the lock on a file that is open for reading.
+  package static func isHeld(_ file: borrowing FileDescriptor) throws(SystemError) -> Bool {
+    var whole = wholeFile()
+    let number = file.number
+    try checked("ask for the lock", file.path) { unsafe fcntl(number, getLock, &whole) }
+    return whole.l_type != Int16(F_UNLCK)
+  }
+
+  /// F_OFD_GETLK and F_OFD_SETLK of linux's fcntl.h, which Swift's Glibc module, built without _GNU_SOURCE, hides.
+  private static let getLock: Int32 = 36
+  private static let setLock: Int32 = 37
+
+  /// An exclusive lock on all of a file. The process number must be 0.
+  private static func wholeFile() -> Glibc.flock {
+    var request = Glibc.flock()
+    request.l_type = Int16(F_WRLCK)
+    request.l_whence = Int16(SEEK_SET)
+    return request
   }
 
   private static func owner(in file: borrowing FileDescriptor) -> Int32? {
