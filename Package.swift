@@ -62,6 +62,6 @@ let package = Package(
     tests("Recording", ["Recording", "LibAV", "Storage", "HLS", "Platform"]),
     tests("Delivery", ["Delivery", "HTTP", "Storage", "HLS", "Platform"]),
     tests("Origin", ["Origin", "HTTP", "Storage", "HLS", "Platform", "LibAV"]),
-    tests("segrec", ["segrec", "HLS"]),
+    tests("segrec", ["segrec", "HLS", "Platform"]),
   ]
 )
