@@ -64,7 +64,7 @@ extension Tree {
     }
   }
 
-  private func removeIfEmpty(_ name: String, in directory: any DiskDirectory) throws(SystemError) {
+  func removeIfEmpty(_ name: String, in directory: any DiskDirectory) throws(SystemError) {
     do throws(SystemError) {
       try directory.removeDirectory(name)
     } catch {

@@ -8,16 +8,12 @@ package struct CleanReport: Equatable, Sendable {
     package var files = 0
     package var bytes: Int64 = 0
 
-    package mutating func add(bytes: Int64) {
-      files += 1
-      self.bytes += bytes
+    package static func + (a: Amount, b: Amount) -> Amount {
+      Amount(files: a.files + b.files, bytes: a.bytes + b.bytes)
     }
 
-    package static func + (a: Amount, b: Amount) -> Amount {
-      var sum = a
-      sum.files += b.files
-      sum.bytes += b.bytes
-      return sum
+    package static func - (a: Amount, b: Amount) -> Amount {
+      Amount(files: a.files - b.files, bytes: a.bytes - b.bytes)
     }
   }
 
@@ -42,6 +38,14 @@ package struct CleanReport: Equatable, Sendable {
   package var problemCount = 0
 
   package init() {}
+
+  mutating func add(_ amount: Amount, for reason: RetentionPolicy.Reason) {
+    switch reason {
+    case .age: aged = aged + amount
+    case .size: oversize = oversize + amount
+    case .unsent: unsent = unsent + amount
+    }
+  }
 
   /// All that was removed.
   package var freed: Amount { aged + oversize + unsent + finished }

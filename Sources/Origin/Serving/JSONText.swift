@@ -53,6 +53,15 @@ struct JSONText {
     if let number { value(number) } else { null() }
   }
 
+  /// Seconds with three decimals.
+  mutating func pair(_ name: String, ticks: Int64) {
+    key(name)
+    separate()
+    let milliseconds = (max(0, ticks) + 45) / 90
+    let rest = String(milliseconds % 1000)
+    bytes += Array("\(milliseconds / 1000).\(String(repeating: "0", count: 3 - rest.utf8.count))\(rest)".utf8)
+  }
+
   private mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true

@@ -1,0 +1,148 @@
+package import HLS
+import Platform
+
+/// What became of a recording that was to be removed.
+package enum RemovalOutcome: Equatable, Sendable {
+  /// All of it is gone, but for foreign files.
+  case removed
+  /// Something came or went since it was counted: it is all there still.
+  case changed
+}
+
+extension Tree {
+  /// Removes a whole recording: playlists, segments and all.
+  ///
+  /// It leaves the tree in one step, by a rename to a hidden name, so that nobody sees half of it and no playlist ever
+  /// names a file that is gone. Where that is interrupted, `finishRemovals` goes on. A recording with foreign files is
+  /// emptied where it stands instead, because those stay there.
+  ///
+  /// - Parameter judged: the census by which it was decided. What is being received at this moment makes a difference to
+  ///   it, and then the recording is put back.
+  package func removeRecording(
+    _ lock: consuming RecordingLock, judgedBy judged: Census
+  ) throws(StorageError) -> RemovalOutcome {
+    let recording = lock.recording
+    let name = recording.text
+    return try storage { () throws(SystemError) in
+      guard judged.foreign == 0 else {
+        let directory = try top.subdirectory(name)
+        guard try Tree.census(directory) == judged else { return .changed }
+        try empty(directory, .recording)
+        try removeIfEmpty(name, in: top)
+        return .removed
+      }
+      let hidden = Tree.hiddenPrefix + name + "." + String(UInt32.random(in: 0 ... .max), radix: 16)
+      try top.rename(name, to: hidden, in: top, replacing: true)
+      let directory = try top.subdirectory(hidden)
+      guard try Tree.census(directory) == judged else {
+        try putBack(hidden, recording)
+        return .changed
+      }
+      try empty(directory, .recording)
+      try removeIfEmpty(hidden, in: top)
+      try top.sync()
+      return .removed
+    }
+  }
+
+  /// Removes what is left of recordings whose removal was interrupted. Returns how many there were.
+  package func finishRemovals() throws(StorageError) -> Int {
+    try storage { () throws(SystemError) in
+      var names: [String] = []
+      try top.list { name, kind in
+        if kind == .directory, name.hasPrefix(Tree.hiddenPrefix) { names.append(name) }
+        return true
+      }
+      var finished = 0
+      for name in names {
+        do throws(SystemError) {
+          let directory = try top.subdirectory(name)
+          // Whoever hid it has the lock for as long as it may still be put back.
+          guard case .acquired(let lock) = try directory.attemptLock(RecordingLock.fileName) else { continue }
+          try empty(directory, .recording)
+          try removeIfEmpty(name, in: top)
+          finished += 1
+          _ = consume lock
+        } catch {
+          // Another process was faster.
+          if !error.isMissing { throw error }
+        }
+      }
+      return finished
+    }
+  }
+
+  static let hiddenPrefix = ".removed-"
+
+  private func putBack(_ hidden: String, _ recording: RecordingName) throws(SystemError) {
+    do throws(SystemError) {
+      try top.rename(hidden, to: recording.text, in: top, replacing: true)
+    } catch {
+      guard error.isNotEmpty else { throw error }
+      // Somebody began it anew at this moment: what arrived before is kept beside it.
+      let suffix = "-" + String(UInt32.random(in: 0 ... .max), radix: 16)
+      let beside = recording.text.prefix(PathName.maximumLength - suffix.utf8.count) + suffix
+      try top.rename(hidden, to: String(beside), in: top, replacing: true)
+    }
+  }
+
+  /// Removes all of the contract from a directory and from those below it; its lock goes last.
+  private func empty(_ directory: any DiskDirectory, _ place: FoundPlace) throws(SystemError) {
+    var below: [(name: String, place: FoundPlace)] = []
+    try directory.list { name, kind in
+      if case .directory(let place) = place.classify(name, kind) { below.append((name, place)) }
+      return true
+    }
+    for (name, place) in below {
+      do throws(SystemError) {
+        try empty(directory.subdirectory(name), place)
+      } catch {
+        if !error.isMissing { throw error }
+      }
+      try removeIfEmpty(name, in: directory)
+    }
+    while true {
+      var names: [String] = []
+      var locks: [String] = []
+      try directory.list { name, kind in
+        switch place.classify(name, kind) {
+        case .entry, .derived, .temporary: names.append(name)
+        case .lock: locks.append(name)
+        case .directory, .foreign: break
+        }
+        // In portions, so that memory does not grow with the directory.
+        return names.count < 4096
+      }
+      for name in names.isEmpty ? locks : names { try removeIfPresent(name, in: directory) }
+      if names.isEmpty { return }
+    }
+  }
+
+  /// Removes a run of a spool of which nothing is left but its init section, its marker and directories.
+  ///
+  /// - Returns: what went; nil when something else is in it, and then it is all there still.
+  package func removeFinishedRun(_ key: RunKey) throws(StorageError) -> Census? {
+    var isFinished = true
+    let census = try census(of: key) { entry, _, _ in
+      switch entry {
+      case .initSection, .marker: break
+      case .segment, .piece: isFinished = false
+      }
+    }
+    guard isFinished, census.foreign == 0, census.temporaries == 0 else { return nil }
+    return try ifPresent { () throws(SystemError) in
+      let rendition = try top.subdirectory(key.recording.text).subdirectory(key.rendition.text)
+      try empty(rendition.subdirectory(key.run.description), .run(key.rendition, key.run))
+      try removeIfEmpty(key.run.description, in: rendition)
+      return census
+    }
+  }
+
+  private func removeIfPresent(_ name: String, in directory: any DiskDirectory) throws(SystemError) {
+    do throws(SystemError) {
+      try directory.remove(name)
+    } catch {
+      if !error.isMissing { throw error }
+    }
+  }
+}
