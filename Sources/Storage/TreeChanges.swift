@@ -54,11 +54,16 @@ extension Tree {
       let directory = try top.subdirectory(recording.text)
       var isEmpty = true
       try directory.list { name, _ in
-        isEmpty = name == RecordingLock.fileName
+        isEmpty = name == RecordingLock.fileName || name == UploadLock.fileName
         return isEmpty
       }
       if !isEmpty { return false }
       try directory.remove(RecordingLock.fileName)
+      do throws(SystemError) {
+        try directory.remove(UploadLock.fileName)
+      } catch {
+        if !error.isMissing { throw error }
+      }
       try removeIfEmpty(recording.text, in: top)
       return true
     }
