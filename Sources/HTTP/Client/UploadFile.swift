@@ -36,7 +36,7 @@ package final class UploadFile: Sendable {
   }
 
   /// Reads up to `buffer`'s size at `offset`; 0 at the end.
-  func read(into buffer: inout MutableRawSpan, at offset: Int64) throws(SystemError) -> Int {
+  package func read(into buffer: inout MutableRawSpan, at offset: Int64) throws(SystemError) -> Int {
     try file.read(into: &buffer, at: offset)
   }
 }
