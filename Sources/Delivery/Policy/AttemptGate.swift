@@ -82,6 +82,6 @@ package struct AttemptGate: Sendable {
     notBefore = nil
     failuresInARow = 0
     if health == .unreachable || health == .paused { health = .failing }
-    lastStart = nil
+
   }
 }

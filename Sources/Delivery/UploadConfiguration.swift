@@ -1,0 +1,34 @@
+package import HTTP
+
+/// What is sent where, and how hard it is tried.
+package struct UploadConfiguration: Sendable {
+  package var target: ServerURL
+  package var credentials = CredentialSource()
+  package var client = ClientConfiguration()
+  package var catchUp = DeliveryPlan.CatchUp.oldest
+  /// Transfers at a time, 1 to 16.
+  package var parallel = 3
+  package var policy = RetryPolicy()
+  /// How long to wait for the last segments: after the end of a recording in all, and in a drain without a recorder
+  /// without any progress.
+  package var drainTimeout: Duration = .seconds(30)
+  /// Segments that were refused earlier are tried once more.
+  package var retryRefused = false
+  /// Where an S3 bucket is served; nil for Amazon's own.
+  package var s3Endpoint: ServerURL?
+  /// Bits a second, audio included; nil for a recording whose bitrate cannot be changed.
+  package var ladder: (full: Double, fallback: Double)?
+
+  package init(target: ServerURL) {
+    self.target = target
+  }
+
+  package func validate() throws(UploadError) {
+    guard (1...16).contains(parallel) else { throw .misconfigured("\(parallel) parallel transfers is not 1 to 16") }
+    guard drainTimeout >= .zero else { throw .misconfigured("a drain timeout cannot be negative") }
+    do throws(ClientError) { try client.validate() } catch { throw .misconfigured("\(error)") }
+    if target.scheme == .file, target.directory == nil {
+      throw .misconfigured("\(target) does not name a directory")
+    }
+  }
+}
