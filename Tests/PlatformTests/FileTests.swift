@@ -1,7 +1,8 @@
 import Foundation
-import Platform
 import TestKit
 import Testing
+
+@testable import Platform
 
 @Suite struct `File descriptor` {
   let directory: TemporaryDirectory
@@ -104,6 +105,19 @@ import Testing
     try top.rename("c", to: "b", in: self.top(), replacing: true)
     #expect(try top.openForReading("b").readAll(limit: 9) == [1])
     #expect(try names(in: top) == ["b"])
+  }
+
+  @Test func `a file system that cannot rename without replacing gets two steps that do not either`() throws {
+    let top = try top()
+    try top.create("a").writeAll([1])
+    try top.create("b").writeAll([2])
+    let number = open(temporary.path, O_RDONLY | O_DIRECTORY)
+    defer { close(number) }
+    #expect(linkWithoutReplacing(number, "a", number, "b") == -1)
+    #expect(errno == EEXIST)
+    #expect(linkWithoutReplacing(number, "a", number, "c") == 0)
+    #expect(try names(in: top) == ["b", "c"])
+    #expect(try top.openForReading("c").readAll(limit: 9) == [1])
   }
 
   @Test func `creating is exclusive, and making a directory twice is not`() throws {

@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func `random damage never makes a segment that is not whole, and never stops recovery`() throws {
-    var random = Seeded(state: 42)
+    var random = SeededRandom(42)
     let whole = scene.segment(0)
     let initSection = try InitSection(parsing: scene.initSection)
     for _ in 0..<200 {
@@ -177,17 +177,5 @@ import Testing
     #expect(try tree.removeAbandonedTemporaries(of: recording, before: WallClock.now() - 60_000) == 0)
     #expect(try tree.removeAbandonedTemporaries(of: recording, before: WallClock.now() + 60_000) == 3)
     #expect(names() == [partial(0), ".init.part", "init.mp4"].sorted())
-  }
-}
-
-/// SplitMix64, so that every run of a test sees the same numbers.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

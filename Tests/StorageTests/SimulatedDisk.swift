@@ -94,6 +94,13 @@ final class SimulatedDisk: Sendable {
     }
   }
 
+  fileprivate func with<R>(_ body: (inout State) throws(SystemError) -> R) throws(SystemError) -> R {
+    let result: Result<R, SystemError> = state.withLock { state in
+      do throws(SystemError) { return .success(try body(&state)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
   /// All files by path from the root.
   func files() -> [String: [UInt8]] {
     state.withLock { state in
@@ -158,10 +165,7 @@ private final class SimulatedDirectory: DiskDirectory {
   }
 
   private func with<R>(_ body: (inout SimulatedDisk.State) throws(SystemError) -> R) throws(SystemError) -> R {
-    let result: Result<R, SystemError> = disk.state.withLock { state in
-      do throws(SystemError) { return .success(try body(&state)) } catch { return .failure(error) }
-    }
-    return try result.get()
+    try disk.with(body)
   }
 
   func subdirectory(_ name: String) throws(SystemError) -> any DiskDirectory {
@@ -292,16 +296,10 @@ private final class SimulatedFile: DiskFile {
   private func step(
     _ operation: String, _ change: (inout SimulatedDisk.State) -> Void
   ) throws(SystemError) {
-    let failure: SystemError? = disk.state.withLock { state in
-      do throws(SystemError) {
-        try state.step(operation, path)
-        change(&state)
-        return nil
-      } catch {
-        return error
-      }
+    try disk.with { state throws(SystemError) in
+      try state.step(operation, path)
+      change(&state)
     }
-    if let failure { throw failure }
   }
 
   func append(_ bytes: RawSpan) throws(SystemError) {

@@ -26,6 +26,13 @@ func renameWithoutReplacing(
     let result = unsafe renameat2(oldDirectory, oldName, newDirectory, newName, noReplace)
     if result == 0 || (errno != EINVAL && errno != ENOSYS) { return result }
   }
+  return linkWithoutReplacing(oldDirectory, oldName, newDirectory, newName)
+}
+
+/// The two-step form.
+func linkWithoutReplacing(
+  _ oldDirectory: Int32, _ oldName: String, _ newDirectory: Int32, _ newName: String
+) -> Int32 {
   if unsafe linkat(oldDirectory, oldName, newDirectory, newName, 0) == -1 { return -1 }
   return unsafe unlinkat(oldDirectory, oldName, 0)
 }
