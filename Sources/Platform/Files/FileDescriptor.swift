@@ -140,7 +140,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 }
 
 /// The number alone, so that ownership can be given up (`discard` wants fields that need no clean-up).
-private struct OwnedNumber: ~Copyable, Sendable {
+struct OwnedNumber: ~Copyable, Sendable {
   let number: Int32
 
   init(_ number: Int32) { self.number = number }
