@@ -144,7 +144,7 @@ extension MediaPlaylist {
         text.append(name)
       } else {
         // No segment can have this name, so that nothing that comes late makes the entry a lie.
-        text.append(Int64(entry.sequence), digits: 8)
+        text.append(UInt32(clamping: entry.sequence), digits: 8)
         text.append(".m4s")
       }
       text.append("\n")
