@@ -49,6 +49,16 @@ package struct Log: Sendable {
       self.fields = fields.map { ($0.key, $0.value) }
     }
 
+    fileprivate func masked(by mask: (String) -> String) -> Event {
+      var event = self
+      event.message = mask(message)
+      event.fields = fields.map { field in
+        if case .text(let text) = field.value { return (field.key, .text(mask(text))) }
+        return field
+      }
+      return event
+    }
+
     package static func == (a: Event, b: Event) -> Bool {
       a.level == b.level && a.name == b.name && a.message == b.message
         && a.fields.elementsEqual(b.fields) { $0.key == $1.key && $0.value == $1.value }
@@ -70,6 +80,7 @@ package struct Log: Sendable {
 
   private let format: Format
   private let sink: Sink
+  private var mask: (@Sendable (String) -> String)?
 
   /// Writes to a descriptor that stays open as long as the process, standard error as a rule.
   package init(format: Format, descriptor: Int32 = STDERR_FILENO) {
@@ -86,7 +97,15 @@ package struct Log: Sendable {
   /// Tells nobody.
   package static let none = Log { _ in }
 
+  /// The same log with every text passed through `mask` first, which takes secrets out.
+  package func masked(by mask: @escaping @Sendable (String) -> String) -> Log {
+    var log = self
+    log.mask = mask
+    return log
+  }
+
   package func write(_ event: Event) {
+    let event = mask.map(event.masked) ?? event
     switch sink {
     case .closure(let body): body(event)
     case .descriptor(let output):

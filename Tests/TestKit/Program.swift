@@ -13,6 +13,10 @@ public final class Program: Sendable {
 
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
+
+    public init(description: String) {
+      self.description = description
+    }
   }
 
   private struct Said {

@@ -1,0 +1,73 @@
+import Delivery
+import HLS
+import HTTP
+import LibAV
+import Platform
+import Recording
+import Storage
+
+/// `segrec record`: captures, cuts, keeps and, where there is a server, uploads.
+enum RecordCommand: Command {
+  typealias Arguments = RecordArguments
+
+  static let name = "record"
+  static let summary = "Records an input into segments, keeps them, and uploads them as it goes."
+  static let usage = "--input URL [--upload URL] [OPTIONS]"
+  static let notes = """
+    Ctrl-C ends the recording cleanly: what is open is cut, and what is unsent is sent for up to --drain-timeout. A second
+    Ctrl-C leaves at once; the spool keeps everything, and segrec upload sends it.
+
+    Exit codes: 0 all done and acknowledged, 64 usage, 65 bad data, 66 no input, 69 unavailable, 73/74 cannot write,
+    75 segments are still in the spool, 77 refused by the server.
+    """
+  static var defaults: RecordArguments { RecordArguments() }
+  static var groups: [OptionGroup<RecordArguments>] { RecordArguments.groups }
+
+  static func run(_ arguments: RecordArguments, positional: [String]) throws(Failure) -> ExitCode {
+    let inputs = try RecordInputs(arguments)
+    let delivery = try arguments.upload.optionalConfiguration()
+    let redaction = Redaction(secrets: inputs.secrets + (delivery?.secrets ?? []))
+    do throws(Failure) {
+      return try record(arguments, inputs.inputs, delivery?.configuration, redaction: redaction)
+    } catch {
+      throw Failure(error.code, redaction.masked(error.message))
+    }
+  }
+
+  private static func record(
+    _ arguments: RecordArguments, _ inputs: [RecordingConfiguration.Input], _ delivery: UploadConfiguration?,
+    redaction: Redaction
+  ) throws(Failure) -> ExitCode {
+    let log = arguments.common.log.masked { redaction.masked($0) }
+    var configuration = arguments.settings
+    configuration.inputs = inputs
+    configuration.recording =
+      arguments.recording
+      ?? defaultRecordingName(
+        WallClockTime(milliseconds: WallClock.now()), host: Environment.hostName, random: .random(in: 0...UInt16.max))
+    do throws(RecordingError) {
+      try configuration.validate()
+    } catch {
+      throw Failure(.usage, error.message)
+    }
+    let stopping = try Stopping()
+    MediaLog.register(.error) { line in
+      log.warning("libav", "\(line.source): \(line.text)", ["source": .text(line.source)])
+    }
+    let spool = arguments.spool ?? defaultSpool()
+    let tree = try openTree("--spool", spool, create: true)
+    var sending: Sending?
+    if let delivery {
+      sending = try Sending(delivery, tree: tree, recording: configuration.recording, mode: .live, log: log)
+    }
+    let recorder = Recorder(configuration: configuration, tree: tree, log: log) { [sending] path in
+      sending?.uploader.hint(path)
+    }
+    stopping.onRequest { recorder.requestStop() }
+    let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
+    let session = RecordSession(
+      recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
+      uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none, log: log)
+    return try session.run()
+  }
+}

@@ -1,0 +1,53 @@
+import Platform
+import Recording
+
+/// The inputs as they are opened: variables filled in, and what is secret in them known.
+struct RecordInputs {
+  let inputs: [RecordingConfiguration.Input]
+  /// Never to be printed.
+  let secrets: [String]
+
+  /// Fills in variables, and takes passwords that were typed off the process list at once.
+  init(_ arguments: RecordArguments) throws(Failure) {
+    if arguments.sources.isEmpty { throw Failure(.usage, "--input is missing: what to record") }
+    if let format = arguments.pendingFormat {
+      throw Failure(.usage, "--input-format: \(format) stands behind the last --input; put it before the one it is for")
+    }
+    if let option = arguments.pendingOptions.first {
+      throw Failure(.usage, "--input-option: \(option.name) stands behind the last --input; put it before the one it is for")
+    }
+    var inputs: [RecordingConfiguration.Input] = []
+    var secrets: [String] = []
+    let typed = arguments.sources.flatMap { userinfo(of: $0.text).filter { !$0.contains("${") } }
+    do throws(SystemError) {
+      try ProcessTitle.scrub(typed)
+    } catch {
+      throw Failure(.unavailable, "cannot take the password in --input off the process list: \(error); use ${NAME}")
+    }
+    for source in arguments.sources {
+      do throws(UsageError) {
+        let (url, fromEnvironment) = try expandEnvironment("--input", source.text, lookup: Environment.value)
+        secrets += fromEnvironment
+        secrets += userinfo(of: url)
+        inputs.append(.init(url: url, format: source.format, options: source.options))
+      } catch {
+        throw Failure(.usage, error.description)
+      }
+    }
+    self.inputs = inputs
+    self.secrets = secrets
+  }
+}
+
+/// What is secret in a URL's userinfo (RFC 3986 §3.2.1): the password, or all of it where there is no colon, and the
+/// whole as it stands.
+func userinfo(of url: String) -> [String] {
+  guard let scheme = url.utf8.firstRange(of: "://".utf8) else { return [] }
+  let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+  // A password typed without percent-encoding may hold an @ of its own: the last one ends it.
+  guard let at = authority.lastIndex(of: "@") else { return [] }
+  let whole = authority[..<at]
+  guard let colon = whole.firstIndex(of: ":") else { return whole.isEmpty ? [] : [String(whole)] }
+  let password = whole[whole.index(after: colon)...]
+  return password.isEmpty ? [] : [String(whole), String(password)]
+}

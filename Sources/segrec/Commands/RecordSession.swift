@@ -1,0 +1,112 @@
+import Delivery
+import HLS
+import Platform
+import Recording
+
+/// A recording from its start to the last acknowledged byte: the recorder on this thread, the upload and the live line
+/// on theirs, and the closing words.
+struct RecordSession {
+  let recorder: Recorder
+  let sending: Sending?
+  let recording: RecordingName
+  let spool: String
+  /// What sends the rest later.
+  let uploadCommand: String
+  let hasVideo: Bool
+  let log: Log
+
+  func run() throws(Failure) -> ExitCode {
+    let line = LiveLineThread(log) { [self] meter in status(&meter, state: nil) }
+    defer { line.end() }
+    let outcome: Result<RecordingSummary, RecordingError>
+    do throws(RecordingError) {
+      outcome = .success(try recorder.run())
+    } catch {
+      outcome = .failure(error)
+    }
+    let upload = sending.map { finish($0) }
+    line.end()
+    if case .success(let summary) = outcome { tell(summary, upload) }
+    // A recording that failed is told before what is left to send: the cause first, then what to do about it.
+    if case .failure(let error) = outcome {
+      if let upload, case .success(let summary) = upload,
+        let rest = shortfall(summary, spool: spool, command: uploadCommand)
+      {
+        log.warning("unsent", rest.message)
+      }
+      throw Failure(exitCode(of: error), error.description)
+    }
+    switch upload {
+    case nil: return .success
+    case .failure(let error): throw Failure(.unavailable, "\(error)")
+    case .success(let summary):
+      if let rest = shortfall(summary, spool: spool, command: uploadCommand) { throw rest }
+      return .success
+    }
+  }
+
+  /// Lets the upload send what is left, for as long as it was told.
+  private func finish(_ sending: Sending) -> Result<UploadSummary, UploadError> {
+    sending.uploader.finishInput()
+    while true {
+      if let result = sending.wait(.seconds(3600)) {
+        sending.join()
+        return result
+      }
+    }
+  }
+
+  private func status(_ meter: inout BitrateMeter, state: String?) -> LiveStatus {
+    let progress = recorder.progress()
+    let upload = sending?.uploader.progress
+    return LiveStatus(
+      time: .milliseconds(progress.ticks / 90), framesPerSecond: progress.frameRate, dropped: progress.dropped,
+      refilled: progress.refilled, bitrate: meter.rate(bytes: progress.bytes, ticks: progress.ticks),
+      segments: progress.segments, backlog: upload?.backlogSegments, state: state ?? word(upload), hasVideo: hasVideo)
+  }
+
+  private func word(_ upload: UploadProgress?) -> String {
+    switch upload?.state {
+    case .unreachable: "recording, server unreachable"
+    case .paused: "recording, server refuses"
+    case .retrying: "recording, retrying"
+    case nil, .idle, .sending: "recording"
+    }
+  }
+
+  /// The closing sum.
+  private func tell(_ summary: RecordingSummary, _ upload: Result<UploadSummary, UploadError>?) {
+    let progress = summary.progress
+    var parts = [
+      spokenDuration(.milliseconds(progress.ticks / 90)), counted(progress.segments, "segment"), byteText(progress.bytes),
+    ]
+    if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
+    var sent = 0
+    var left = progress.segments
+    if case .success(let result) = upload {
+      sent = result.sent
+      left = result.remaining + result.refused
+      parts += ["sent \(sent)", "in the spool \(left)"]
+    }
+    log.info(
+      "recorded", "recorded \(recording): \(parts.joined(separator: ", "))",
+      [
+        "recording": .init(recording), "seconds": .number(Double(progress.ticks) / 90_000),
+        "segments": .init(progress.segments), "bytes": .init(progress.bytes), "dropped": .init(progress.dropped),
+        "refilled": .init(progress.refilled), "sent": .init(sent), "unsent": .init(left),
+        "ending": .text("\(summary.ending)"),
+      ])
+  }
+
+  private func exitCode(of error: RecordingError) -> ExitCode {
+    switch error.kind {
+    case .usage: .usage
+    case .badInput: .badData
+    case .noInput: .noInput
+    case .unavailable: .unavailable
+    case .storage: error.storage.map { segrec.exitCode(of: $0, reading: false) } ?? .ioError
+    case .system: .software
+    case .denied: .noInput
+    }
+  }
+}

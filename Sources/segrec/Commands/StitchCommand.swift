@@ -1,0 +1,96 @@
+import HLS
+import Origin
+import Platform
+import Storage
+
+/// `segrec stitch`: makes playlists over a tree that any other server fills.
+enum StitchCommand: Command {
+  struct Arguments {
+    var common = CommonArguments()
+    var stitching = StitchArguments()
+    var recording: RecordingName?
+    var isWatching = false
+  }
+
+  static let name = "stitch"
+  static let summary = "Makes the playlists of a tree that another server fills, once or as segments arrive."
+  static let usage = "ROOT [OPTIONS]"
+  static let positional = ["ROOT"]
+  static var defaults: Arguments { Arguments() }
+
+  static var groups: [OptionGroup<Arguments>] {
+    [
+      OptionGroup(
+        title: "What:",
+        options: [
+          Option("--recording", "NAME", "Only this recording, once (default: all of them).") {
+            (arguments, text) throws(UsageError) in arguments.recording = try parseRecording("--recording", text)
+          },
+          Option(switch: "--watch", "Goes on as segments arrive, until it is stopped.") { $0.isWatching = true },
+        ]),
+      StitchArguments.group.within(\.stitching),
+      CommonArguments.group.within(\.common),
+    ]
+  }
+
+  static func run(_ arguments: Arguments, positional: [String]) throws(Failure) -> ExitCode {
+    let log = arguments.common.log
+    if arguments.isWatching, arguments.recording != nil {
+      throw Failure(.usage, "--recording goes without --watch, which looks after all recordings")
+    }
+    let root = positional[0]
+    let tree = try openTree("ROOT", root, create: false)
+    return arguments.isWatching
+      ? try watch(tree, root, arguments.stitching.configuration, log)
+      : try once(tree, root, arguments, log)
+  }
+
+  private static func once(
+    _ tree: Tree, _ root: String, _ arguments: Arguments, _ log: Log
+  ) throws(Failure) -> ExitCode {
+    let summary: StitchSummary
+    do throws(StorageError) {
+      summary = try stitchOnce(tree, arguments.stitching.configuration, recording: arguments.recording, log: log)
+    } catch {
+      throw Failure(exitCode(of: error, reading: true), error.description)
+    }
+    let failed = summary.failed == 0 ? "" : ", \(summary.failed) failed"
+    log.info(
+      "stitched",
+      "\(counted(summary.recordings, "recording")): \(summary.ended) ended with "
+        + "\(counted(summary.segments, "segment")), \(counted(summary.gaps, "gap"))\(failed)",
+      [
+        "recordings": .init(summary.recordings), "ended": .init(summary.ended), "segments": .init(summary.segments),
+        "gaps": .init(summary.gaps), "failed": .init(summary.failed),
+      ])
+    return summary.failed == 0 ? .success : .ioError
+  }
+
+  private static func watch(
+    _ tree: Tree, _ root: String, _ configuration: StitchConfiguration, _ log: Log
+  ) throws(Failure) -> ExitCode {
+    do throws(StitchConfigurationError) {
+      try configuration.validate()
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    let stopping = try Stopping()
+    let service = StitchService(tree, configuration, log: log)
+    let watcher = TreeWatcher(tree, log: log) { service.hint($0) } lookAgain: { service.lookAgain() }
+    do throws(SystemError) {
+      // Watched first, so that nothing arrives unseen between the first look and the watch.
+      try watcher.start()
+      try service.start()
+    } catch {
+      watcher.stop()
+      service.stop()
+      throw Failure(.unavailable, error.description)
+    }
+    log.info("watching", "watching \(root)", ["root": .text(root)])
+    stopping.wait()
+    watcher.stop()
+    service.stop()
+    log.info("stopped", "stopped")
+    return .success
+  }
+}

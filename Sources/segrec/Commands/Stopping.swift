@@ -1,0 +1,53 @@
+import Platform
+
+/// The wish to end, from Ctrl-C, `kill` or a terminal that went away. The first one asks; the second leaves at once, with
+/// everything on disk as it is.
+///
+/// Made before any other thread starts, because threads inherit which signals are blocked.
+final class Stopping: Sendable {
+  private struct State {
+    var requests = 0
+    var reaction: (@Sendable () -> Void)?
+  }
+
+  private let state: Monitor<State>
+  private let watcher: SignalWatcher
+
+  init() throws(Failure) {
+    let state = Monitor(State())
+    self.state = state
+    do throws(SystemError) {
+      watcher = try SignalWatcher { _ in
+        let (count, reaction) = state.withLock { state in
+          state.requests += 1
+          return (state.requests, state.reaction)
+        }
+        if count > 1 { Exit.atOnce(ExitCode.temporaryFailure.rawValue) }
+        reaction?()
+      }
+    } catch {
+      throw Failure(.unavailable, "\(error)")
+    }
+  }
+
+  var isRequested: Bool { state.withLock { $0.requests > 0 } }
+
+  /// Calls `reaction` on the first request, at once when it has come already. It must not wait.
+  func onRequest(_ reaction: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      state.reaction = reaction
+      return state.requests > 0
+    }
+    if isLate { reaction() }
+  }
+
+  /// Waits for the first request.
+  func wait() {
+    _ = state.wait { $0.requests > 0 ? true : nil }
+  }
+
+  /// Waits for the first request for at most `timeout`. True when it has come.
+  func wait(_ timeout: Duration) -> Bool {
+    state.wait(timeout: timeout) { $0.requests > 0 ? true : nil } ?? false
+  }
+}

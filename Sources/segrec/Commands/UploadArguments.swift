@@ -1,0 +1,120 @@
+import Delivery
+import HTTP
+import Platform
+
+/// The options that `record` and `upload` share: where to, as whom, how hard.
+struct UploadArguments {
+  var address: String?
+  var tokenFile: String?
+  var netrcFile: String?
+  var certificate: String?
+  var key: String?
+  var authorities: String?
+  /// Bytes a second.
+  var maximumRate: Int64?
+  var catchUp = DeliveryPlan.CatchUp.oldest
+  var parallel = 3
+  var drainTimeout: Duration = .seconds(30)
+
+  static var groups: [OptionGroup<UploadArguments>] { [sending, identity] }
+
+  private static var sending: OptionGroup<UploadArguments> {
+    OptionGroup(
+      title: "Upload:",
+      options: [
+        Option(
+          "--upload", "URL",
+          "The server: http://, https://, or file:///dir. ${NAME} is taken from the environment."
+        ) { (arguments, text) throws(UsageError) in arguments.address = text },
+        Option("--catch-up", "ORDER", "After an outage send oldest or newest first (default oldest).") {
+          (arguments, text) throws(UsageError) in
+          switch text {
+          case "oldest": arguments.catchUp = .oldest
+          case "newest": arguments.catchUp = .newest
+          default: throw UsageError("--catch-up", "'\(text)' is not one of oldest, newest")
+          }
+        },
+        Option("--parallel", "N", "Transfers at a time, 1 to 16 (default 3).") {
+          (arguments, text) throws(UsageError) in arguments.parallel = try parseCount("--parallel", text, in: 1...16)
+        },
+        Option("--max-upload-rate", "RATE", "Most bits per second, such as 5M (default: no limit).") {
+          (arguments, text) throws(UsageError) in
+          arguments.maximumRate = max(1, Int64(try parseBitrate("--max-upload-rate", text)) / 8)
+        },
+        Option(
+          "--drain-timeout", "DURATION", "How long to wait for the last segments to be acknowledged (default 30s)."
+        ) { (arguments, text) throws(UsageError) in
+          arguments.drainTimeout = try parseDuration("--drain-timeout", text)
+        },
+      ])
+  }
+
+  private static var identity: OptionGroup<UploadArguments> {
+    OptionGroup(
+      title: "As whom:",
+      options: [
+        Option("--token-file", "FILE", "A bearer token (default: the environment's SEGREC_TOKEN).") {
+          (arguments, text) throws(UsageError) in arguments.tokenFile = text
+        },
+        Option("--netrc-file", "FILE", "User and password by host, as curl and ftp read them.") {
+          (arguments, text) throws(UsageError) in arguments.netrcFile = text
+        },
+        Option("--cert", "FILE", "Client certificate, PEM.") {
+          (arguments, text) throws(UsageError) in arguments.certificate = text
+        },
+        Option("--key", "FILE", "Its private key, PEM.") { (arguments, text) throws(UsageError) in arguments.key = text },
+        Option("--cacert", "FILE", "Certificates to trust instead of the system's, PEM.") {
+          (arguments, text) throws(UsageError) in arguments.authorities = text
+        },
+      ])
+  }
+
+  /// Nil where there is no `--upload`.
+  func optionalConfiguration() throws(Failure) -> (configuration: UploadConfiguration, secrets: [String])? {
+    guard let address else { return nil }
+    var secrets: [String] = []
+    let target: ServerURL
+    do throws(UsageError) {
+      let (text, fromEnvironment) = try expandEnvironment("--upload", address, lookup: Environment.value)
+      secrets += fromEnvironment
+      target = try UploadArguments.target(text)
+    } catch {
+      throw Failure(.usage, Redaction(secrets: secrets).masked(error.description))
+    }
+    var configuration = UploadConfiguration(target: target)
+    configuration.catchUp = catchUp
+    configuration.parallel = parallel
+    configuration.drainTimeout = drainTimeout
+    configuration.client.certificateFile = certificate
+    configuration.client.keyFile = key
+    configuration.client.caFile = authorities
+    configuration.client.maximumRate = maximumRate
+    configuration.credentials.tokenFile = tokenFile
+    configuration.credentials.netrcFile = netrcFile
+    if let token = Environment.value("SEGREC_TOKEN"), !token.isEmpty {
+      configuration.credentials.token = token
+      secrets.append(token)
+    }
+    for (option, file) in [
+      ("--token-file", tokenFile), ("--netrc-file", netrcFile), ("--cert", certificate), ("--key", key),
+      ("--cacert", authorities),
+    ] {
+      // Looked at now, because a name with a mistake in it should not show only when the recording has begun.
+      if let file { _ = try readText(option, file: file, limit: 1 << 20) }
+    }
+    do throws(UploadError) {
+      try configuration.validate()
+    } catch {
+      throw Failure(.usage, "--upload: \(error)")
+    }
+    return (configuration, secrets)
+  }
+
+  private static func target(_ text: String) throws(UsageError) -> ServerURL {
+    do throws(ServerURL.ParseError) {
+      return try ServerURL(text)
+    } catch {
+      throw UsageError("--upload", error.description)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Delivery
+import HLS
+import HTTP
+import Platform
+import Storage
+
+/// `segrec upload`: sends what is in a spool.
+enum UploadCommand: Command {
+  struct Arguments {
+    var common = CommonArguments()
+    var spool: String?
+    var upload = UploadArguments()
+    var isFollowing = false
+    var retriesRefused = false
+  }
+
+  static let name = "upload"
+  static let summary = "Sends what is in a spool: after a crash, as a service, or by hand."
+  static let usage = "--spool DIR --upload URL [OPTIONS]"
+  static let notes = """
+    A recording that crashed is closed first, and what its open segment held becomes a segment. Runs beside recorders.
+    """
+  static var defaults: Arguments { Arguments() }
+
+  static var groups: [OptionGroup<Arguments>] {
+    [
+      OptionGroup(
+        title: "What:",
+        options: [
+          Option("--spool", "DIR", "The spool (default as for record).") { (arguments, text) throws(UsageError) in
+            arguments.spool = text
+          },
+          Option(switch: "--follow", "Goes on when all is sent, until it is stopped.") { $0.isFollowing = true },
+          Option(switch: "--retry-refused", "Sends once more what the server refused for good before.") {
+            $0.retriesRefused = true
+          },
+        ])
+    ] + UploadArguments.groups.map { $0.within(\.upload) } + [CommonArguments.group.within(\.common)]
+  }
+
+  static func run(_ arguments: Arguments, positional: [String]) throws(Failure) -> ExitCode {
+    guard let delivery = try arguments.upload.optionalConfiguration() else {
+      throw Failure(.usage, "--upload URL is missing: where to send to")
+    }
+    let redaction = Redaction(secrets: delivery.secrets)
+    let log = arguments.common.log.masked { redaction.masked($0) }
+    let stopping = try Stopping()
+    let spool = arguments.spool ?? defaultSpool()
+    let tree = try openTree("--spool", spool, create: false)
+    var configuration = delivery.configuration
+    configuration.retryRefused = arguments.retriesRefused
+    let sending = try Sending(
+      configuration, tree: tree, recording: nil, mode: arguments.isFollowing ? .follow : .drain, log: log)
+    stopping.onRequest { sending.uploader.stop() }
+    let line = LiveLineThread(log) { _ in status(sending.uploader.progress) }
+    defer { line.end() }
+    while true {
+      guard let result = sending.wait(.seconds(3600)) else { continue }
+      sending.join()
+      line.end()
+      return try tell(result, arguments, spool: spool, log: log, redaction: redaction)
+    }
+  }
+
+  private static func tell(
+    _ result: Result<UploadSummary, UploadError>, _ arguments: Arguments, spool: String, log: Log, redaction: Redaction
+  ) throws(Failure) -> ExitCode {
+    let summary: UploadSummary
+    switch result {
+    case .success(let ended): summary = ended
+    case .failure(let error): throw Failure(.unavailable, redaction.masked(error.description))
+    }
+    log.info(
+      "uploaded",
+      "sent \(counted(summary.sent, "segment")), \(byteText(summary.sentBytes)); "
+        + "\(summary.remaining + summary.refused) in the spool",
+      [
+        "sent": .init(summary.sent), "bytes": .init(summary.sentBytes), "unsent": .init(summary.remaining),
+        "refused": .init(summary.refused),
+      ])
+    let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
+    if let rest = shortfall(summary, spool: spool, command: command.map(quoted).joined(separator: " ")) {
+      throw Failure(rest.code, redaction.masked(rest.message))
+    }
+    return .success
+  }
+
+  private static func status(_ progress: UploadProgress) -> LiveStatus {
+    let word =
+      switch progress.state {
+      case .idle: "waiting"
+      case .sending: "sending"
+      case .retrying: "retrying"
+      case .unreachable: "server unreachable"
+      case .paused: "server refuses"
+      }
+    return LiveStatus(
+      time: .milliseconds(Int64(progress.backlogSeconds * 1000)), bitrate: Int64(progress.goodput ?? 0),
+      segments: progress.sent, backlog: progress.backlogSegments, state: word, hasVideo: false)
+  }
+}

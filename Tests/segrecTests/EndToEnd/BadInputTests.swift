@@ -1,0 +1,59 @@
+import Foundation
+import TestKit
+import Testing
+
+/// Bad input gets one line that names it, and the exit code that tells scripts what it was.
+@Suite(.serialized) struct `Bad input` {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    try Data().write(to: URL(fileURLWithPath: directory.file("empty.mp4")))
+    var generator = SystemRandomNumberGenerator()
+    let noise = (0..<65_536).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    try Data(noise).write(to: URL(fileURLWithPath: directory.file("noise.mp4")))
+    try Data("x".utf8).write(to: URL(fileURLWithPath: directory.file("occupied")))
+  }
+
+  /// Options with `@` for the test's directory, the exit code, and what the line must name.
+  static let cases: [([String], Int32, String)] = [
+    (["record", "--input", "@/missing.mp4"], 66, "missing.mp4"),
+    (["record", "--input", "@/empty.mp4"], 65, "empty.mp4"),
+    (["record", "--input", "@/noise.mp4"], 65, "noise.mp4"),
+    (["record", "--input", "@"], 66, "@"),
+    (["record"], 64, "--input"),
+    (["record", "--input", "x", "--no-such-option"], 64, "--no-such-option"),
+    (["record", "--input", "x", "--segment-duration", "soon"], 64, "--segment-duration"),
+    (["record", "--input-format", "no-such-format", "--input", "x"], 64, "no-such-format"),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "no-such-encoder"], 64, "no-such-encoder"),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--spool", "@/occupied"], 73, "occupied"),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "ftp://host/"], 64, "--upload"),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "http://u:geheim@h/"], 64, "--netrc-file"),
+    (["record", "--input", "rtsp://${NO_SUCH_VARIABLE}@h/"], 64, "NO_SUCH_VARIABLE"),
+    (["record", "--input", "x", "--recording", "../up"], 64, "--recording"),
+    (["upload", "--spool", "@/nothing", "--upload", "http://127.0.0.1:1"], 66, "nothing"),
+    (["serve"], 64, "--root"),
+    (["serve", "--root", "@/root", "--listen", "0.0.0.0:0"], 64, "--token-file"),
+    (["serve", "--root", "@/root", "--cert", "@/missing.pem"], 64, "--key"),
+    (["stitch", "@/nothing"], 66, "nothing"),
+    (["export", "@/nothing", "@/out.mp4"], 66, "nothing"),
+    (["status"], 64, "--spool"),
+    (["clean"], 64, "--spool"),
+    (["recrod"], 64, "record"),
+  ]
+
+  @Test(arguments: cases)
+  func `one line names it`(words: [String], code: Int32, subject: String) throws {
+    let spool = words.first == "record" && !words.contains("--spool") ? ["--spool", directory.file("spool")] : []
+    let arguments = words.map { $0.replacingOccurrences(of: "@/", with: directory.path + "/") }
+      .map { $0 == "@" ? directory.path : $0 }
+    let result = try Program.run(
+      segrecBinary, arguments + spool, environment: ["SEGREC_TOKEN": nil, "NO_SUCH_VARIABLE": nil], seconds: 20)
+    #expect(result.status == code, "\(result.errors)")
+    let lines = result.errors.split(separator: "\n")
+    #expect(lines.count == 1, "\(result.errors)")
+    let expected = subject == "@" ? directory.path : subject
+    #expect(result.errors.contains(expected), "\(result.errors)")
+    #expect(!result.errors.contains("geheim"))
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import TestKit
+import Testing
+
+/// What is promised when something goes wrong, through the built binary.
+@Suite(.serialized) struct `A recording under faults` {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  private static let scene = [
+    "--input-format", "lavfi", "--input", "testsrc2=size=320x180:rate=25[out0];sine=frequency=440[out1]", "--realtime",
+    "--segment-duration", "1s", "--chunk-duration", "250ms",
+  ]
+
+  private func recorder(_ address: String, seconds: Int, arguments: [String] = []) throws -> Program {
+    try Program(
+      segrecBinary,
+      [
+        "record", "--recording", "talk", "--spool", directory.file("spool"), "--upload", address, "--duration",
+        "\(seconds)s",
+      ] + Self.scene + arguments)
+  }
+
+  @Test func `a server that goes and comes back costs nothing`() throws {
+    let first = try Origin(root: directory.file("root"))
+    let program = try recorder(first.address, seconds: 10)
+    #expect(eventually(within: 20) { !segmentNames(directory, below: "root").isEmpty })
+    try first.stop()
+    #expect(eventually(within: 20) { segmentNames(directory, below: "spool").filter { !$0.contains("/sent/") }.count >= 3 })
+    let second = try Origin(root: directory.file("root"), port: first.port)
+    let result = try program.wait()
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(sequences(segmentNames(directory, below: "root")) == Array(0..<10))
+    try Media.decode("\(second.address)/talk/vod.m3u8")
+    #expect(try Media.stream("\(second.address)/talk/vod.m3u8", "v")?.frames == 250)
+  }
+
+  @Test func `a server gone for good is exit 75 with the command that finishes`() throws {
+    let origin = try Origin(root: directory.file("root"))
+    let port = origin.port
+    try origin.stop()
+    let program = try recorder(origin.address, seconds: 3, arguments: ["--drain-timeout", "1s"])
+    let result = try program.wait()
+    #expect(result.status == 75, "\(result.errors)")
+    let last = try #require(result.errors.split(separator: "\n").last)
+    #expect(last.contains("3 segments"), "\(last)")
+    let command = try #require(last.range(of: "segrec upload ").map { last[$0.lowerBound...] })
+    let words = command.split(separator: " ").dropFirst().map { $0.trimmingCharacters(in: ["'"]) }
+    let again = try Origin(root: directory.file("root"), port: port)
+    let finished = try Program.run(segrecBinary, Array(words))
+    #expect(finished.status == 0, "\(finished.errors)")
+    #expect(sequences(segmentNames(directory, below: "root")) == [0, 1, 2])
+    try Media.decode("\(again.address)/talk/vod.m3u8")
+  }
+
+  @Test(arguments: [1.1, 2.4, 3.7])
+  func `a killed recorder loses at most its open chunk`(after seconds: Double) throws {
+    let origin = try Origin(root: directory.file("root"))
+    let program = try recorder(origin.address, seconds: 60)
+    try program.wait(for: "segment")
+    let started = ContinuousClock.now
+    _ = eventually(within: seconds) { false }
+    program.send(signal: SIGKILL)
+    let lived = Double((ContinuousClock.now - started).components.seconds) + 1
+    #expect(try program.wait().status == -SIGKILL)
+    let upload = try Program.run(segrecBinary, ["upload", "--spool", directory.file("spool"), "--upload", origin.address])
+    #expect(upload.status == 0, "\(upload.errors)")
+    let names = segmentNames(directory, below: "root")
+    #expect(sequences(names) == Array(0..<names.count))
+    #expect(directory.files(below: "spool").allSatisfy { !$0.hasSuffix(".part") })
+    let playlist = "\(origin.address)/talk/vod.m3u8"
+    try Media.decode(playlist)
+    let video = try #require(try Media.stream(playlist, "v"))
+    #expect(video.duration > lived - 1.2)
+    #expect(try HTTP.get("\(origin.address)/talk/main/vod.m3u8").body.contains("#EXT-X-ENDLIST"))
+  }
+
+  @Test func `a server that refuses the token is exit 77 and the spool keeps all`() throws {
+    let origin = try Origin(root: directory.file("root"), environment: ["SEGREC_TOKEN": "right-token-0123"])
+    let program = try Program(
+      segrecBinary,
+      [
+        "record", "--recording", "talk", "--spool", directory.file("spool"), "--upload", origin.address, "--duration", "2s",
+        "--drain-timeout", "1s",
+      ] + Self.scene, environment: ["SEGREC_TOKEN": "wrong-token-4567"])
+    let result = try program.wait()
+    #expect(result.status == 77, "\(result.errors)")
+    #expect(!result.errors.contains("wrong-token-4567"))
+    #expect(sequences(segmentNames(directory, below: "spool")) == [0, 1])
+    #expect(segmentNames(directory, below: "root").isEmpty)
+  }
+
+  @Test func `a second recorder of the same recording is refused`() throws {
+    let program = try Program(
+      segrecBinary, ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "60s"] + Self.scene)
+    try program.wait(for: "segment")
+    let second = try Program.run(
+      segrecBinary, ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "1s"] + Self.scene)
+    #expect(second.status == 69, "\(second.errors)")
+    #expect(second.errors.contains("talk is in use by process \(program.processIdentifier)"))
+    program.send(signal: SIGINT)
+    #expect(try program.wait().status == 0)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a request to stop ends a playable recording`(signal: Int32) throws {
+    let origin = try Origin(root: directory.file("root"))
+    let program = try recorder(origin.address, seconds: 60)
+    try program.wait(for: "segment")
+    program.send(signal: signal)
+    #expect(try program.wait().status == 0, "\(program.errors)")
+    #expect(try HTTP.get("\(origin.address)/talk/main/vod.m3u8").body.contains("#EXT-X-ENDLIST"))
+    try Media.decode("\(origin.address)/talk/vod.m3u8")
+  }
+}

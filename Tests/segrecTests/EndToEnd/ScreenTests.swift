@@ -1,0 +1,52 @@
+import Foundation
+import TestKit
+import Testing
+
+/// What a person sees: a screen recorded, a live line on a terminal.
+@Suite(.serialized) struct `A person at the screen` {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  @Test func `an X screen is recorded at a steady 25 frames a second`() throws {
+    let display = ":\(Int.random(in: 200...60_000))"
+    let screen = try Program("Xvfb", [display, "-screen", "0", "640x360x24", "-nolisten", "tcp"])
+    defer { screen.send(signal: SIGTERM) }
+    #expect(try eventually(within: 10) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
+    let clock = try Program("xclock", ["-display", display, "-update", "1", "-geometry", "300x300"])
+    defer { clock.send(signal: SIGTERM) }
+    let result = try Program.run(
+      segrecBinary,
+      [
+        "record", "--input-format", "x11grab", "--input", display, "--duration", "6s", "--recording", "screen", "--spool",
+        directory.file("spool"),
+      ])
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try Program.run(segrecBinary, ["stitch", directory.file("spool")]).status == 0)
+    let playlist = directory.file("spool/screen/vod.m3u8")
+    try Media.decode(playlist)
+    let video = try #require(try Media.stream(playlist, "v"))
+    #expect(abs(video.duration - 6) < 0.1)
+    #expect(video.width == 640 && video.height == 360)
+  }
+
+  @Test func `a terminal shows one live line`() throws {
+    let socket = directory.file("tmux")
+    let command =
+      "\(segrecBinary) record --input-format lavfi --input testsrc2=size=320x180:rate=25 --realtime --duration 60s"
+      + " --recording seen --spool \(directory.file("spool"))"
+    try Program.tool("tmux", ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "20", command])
+    defer { _ = try? Program.run("tmux", ["-S", socket, "kill-server"]) }
+    var screen = ""
+    let shown = try eventually(within: 20) {
+      screen = try Program.tool("tmux", ["-S", socket, "capture-pane", "-p"])
+      return screen.contains("0:00:03")
+    }
+    #expect(shown, "\(screen)")
+    let live = screen.split(separator: "\n").filter { $0.contains(" fps ") }
+    #expect(live.count == 1, "\(screen)")
+    for word in ["recording", "fps", "dropped", "refilled", "segments"] { #expect(live.first?.contains(word) == true) }
+  }
+}
