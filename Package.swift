@@ -36,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CLibAV", pkgConfig: "libavdevice"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd"),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
 
     // Imports nothing, not even Glibc, whose module map would bring the mathematics library along.
     .target(name: "HLS", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
@@ -43,7 +44,7 @@ let package = Package(
     module("LibAV", ["CLibAV"]),
 
     module("Storage", ["HLS", "Platform"]),
-    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD"]),
+    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib"]),
 
     module("Recording", ["LibAV", "Storage", "HLS", "Platform"]),
     module("Delivery", ["HTTP", "Storage", "HLS", "Platform"]),

@@ -41,6 +41,9 @@ package final class PendingResponse: Sendable {
     }
   }
 
+  /// True once somebody has answered or the limit has passed.
+  package var isAnswered: Bool { state.withLock { $0.response != nil } }
+
   /// The answer, when there is one.
   var response: Response? { state.withLock(\.response) }
 }

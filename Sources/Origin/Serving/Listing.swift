@@ -5,7 +5,7 @@ import Storage
 
 extension OriginHandler {
   /// What the page lists.
-  func recordings(_ access: Access) -> Response {
+  func recordings(_ access: Access, _ request: HeaderFields) -> Response {
     do throws(StorageError) {
       let summaries = try index.summaries().filter { access.mayRead($0.name) }
       var json = JSONText()
@@ -16,7 +16,7 @@ extension OriginHandler {
           for summary in summaries { write(summary, into: &json) }
         }
       }
-      return jsonResponse(json)
+      return jsonResponse(json, request)
     } catch {
       return failure("cannot list the recordings", error)
     }
@@ -33,13 +33,14 @@ extension OriginHandler {
       json.pair("runs", Int64(summary.runs))
       json.pair("bytes", summary.bytes)
       json.pair("lastArrival", summary.lastArrival)
+      json.pair("end", summary.end)
       json.key("renditions")
       json.array { json in for rendition in summary.renditions { json.value(rendition.text) } }
     }
   }
 
   /// One recording's time line: spans as arrays of kind, run, start and length in milliseconds, and segment count.
-  func timeline(_ recording: RecordingName) -> Response {
+  func timeline(_ recording: RecordingName, _ request: HeaderFields) -> Response {
     do throws(StorageError) {
       let renditions = try tree.renditions(of: recording)
       guard let rendition = renditions.contains(.main) ? .main : renditions.first else {
@@ -47,11 +48,13 @@ extension OriginHandler {
       }
       var timeline = Timeline()
       var ending: MarkerName?
+      var lastArrival: Int64 = 0
       for (number, run) in try tree.runs(of: recording, rendition: rendition).enumerated() {
         var segments: [Timeline.Segment] = []
         ending = nil
         let key = RunKey(recording: recording, rendition: rendition, run: run)
         try tree.files(of: key) { entry, facts in
+          lastArrival = max(lastArrival, facts.modified)
           switch entry {
           case .segment(let name): segments.append(Timeline.Segment(name: name, arrival: facts.modified))
           case .marker(let marker): if marker.count >= (ending?.count ?? 0) { ending = marker }
@@ -66,6 +69,8 @@ extension OriginHandler {
         json.pair("name", recording.text)
         json.pair("now", WallClock.now())
         json.pair("state", ending?.kind == .end ? "ended" : "live")
+        json.pair("lastArrival", lastArrival)
+        json.pair("end", timeline.spans.last.map { $0.start.milliseconds + $0.milliseconds })
         json.key("renditions")
         json.array { json in for rendition in renditions { json.value(rendition.text) } }
         json.key("spans")
@@ -81,16 +86,21 @@ extension OriginHandler {
           }
         }
       }
-      return jsonResponse(json)
+      return jsonResponse(json, request)
     } catch {
       return failure("cannot list \(recording)", error)
     }
   }
 
-  private func jsonResponse(_ json: JSONText) -> Response {
-    Response(
-      200,
-      headers: HeaderFields([.init("Content-Type", "application/json"), .init("Cache-Control", "no-store")]),
-      body: .bytes(json.bytes))
+  /// Never kept by a browser: whoever signs out or loses the right to see it must not find it in a cache.
+  private func jsonResponse(_ json: JSONText, _ request: HeaderFields) -> Response {
+    var headers = HeaderFields([
+      .init("Content-Type", "application/json"), .init("Cache-Control", "no-store"), .init("Vary", "Accept-Encoding"),
+    ])
+    if json.bytes.count >= 1_024, request.acceptsGzip, let packed = gzipped(json.bytes) {
+      headers.append("Content-Encoding", "gzip")
+      return Response(200, headers: headers, body: .bytes(packed))
+    }
+    return Response(200, headers: headers, body: .bytes(json.bytes))
   }
 }

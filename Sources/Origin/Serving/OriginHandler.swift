@@ -12,6 +12,7 @@ final class OriginHandler: RequestHandler {
   let commits: CommitQueue
   let counters: ServeCounters
   let index: RecordingIndex
+  let waiters: PlaylistWaiters
   private let server = Mutex<HTTPServer?>(nil)
 
   init(
@@ -24,6 +25,8 @@ final class OriginHandler: RequestHandler {
     self.commits = commits
     self.counters = counters
     self.index = index
+    // Half of what may connect: uploads must find room.
+    waiters = PlaylistWaiters(capacity: configuration.limits.connections / 2)
   }
 
   /// The server whose load `/metrics` shows.
@@ -41,7 +44,9 @@ final class OriginHandler: RequestHandler {
       return upload(entry, request, access)
     case .post where route == .session: return openSession(request)
     case .delete where route == .session: return .now(closedSession(request))
-    case .get, .head: return .now(read(route, request, access))
+    case .get, .head:
+      if case .playlist(let path) = route, access.mayRead(path.recording) { return playlist(path, request) }
+      return .now(read(route, request, access))
     case .post, .delete, .other: break
     }
     let allowed = route.methods.joined(separator: ", ")
@@ -95,21 +100,19 @@ final class OriginHandler: RequestHandler {
 
   private func read(_ route: Route, _ request: IncomingRequest, _ access: Access) -> Response {
     switch route {
-    case .page: return page()
+    case .page: return page(request.headers)
     case .health: return Response.text(200, "ok").adding("Cache-Control", "no-store")
     case .metrics:
       guard access.mayReadAll else { return unauthorized(offersBasic: true) }
       return metrics()
     case .recordings:
       guard access.mayReadSomething else { return unauthorized(offersBasic: false) }
-      return recordings(access)
+      return recordings(access, request.headers)
     case .recording(let name):
       guard access.mayRead(name) else { return unauthorized(offersBasic: false) }
-      return timeline(name)
+      return timeline(name, request.headers)
     case .session: return Response.text(405, "POST a token here").adding("Allow", "POST, DELETE, OPTIONS")
-    case .playlist(let path):
-      guard access.mayRead(path.recording) else { return forOtherSites(unauthorized(offersBasic: true)) }
-      return forOtherSites(playlist(path, request))
+    case .playlist: return forOtherSites(unauthorized(offersBasic: true))
     case .entry(let entry):
       guard access.mayRead(entry.key.recording) else { return forOtherSites(unauthorized(offersBasic: true)) }
       return forOtherSites(file(entry, request))

@@ -14,6 +14,7 @@ package final class OriginServer: Sendable {
 
   private struct Parts {
     let server: HTTPServer
+    let handler: OriginHandler
     let commits: CommitQueue
   }
 
@@ -54,12 +55,21 @@ package final class OriginServer: Sendable {
         listeningOn: configuration.address, identity: configuration.identity, threads: configuration.threads,
         limits: configuration.limits, handler: handler)
       handler.observe(server)
-      parts.withLock { $0 = Parts(server: server, commits: commits) }
+      parts.withLock { $0 = Parts(server: server, handler: handler, commits: commits) }
       return server.address
     } catch {
       commits.stop()
       throw .server(error)
     }
+  }
+
+  /// A live playlist has been written: clients that waited for its next entry are answered. For `StitchService`'s
+  /// `onUpdate`.
+  package func playlistChanged(_ update: StitchUpdate) {
+    let handler = parts.withLock { $0?.handler }
+    handler?.playlistChanged(
+      PlaylistPath(recording: update.recording, rendition: update.rendition, kind: .live),
+      nextSequence: update.nextSequence, isEnded: update.isEnded)
   }
 
   /// Lets requests under way finish, makes durable what has been received, and stops. Later calls do nothing.

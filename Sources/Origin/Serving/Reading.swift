@@ -52,29 +52,95 @@ extension OriginHandler {
     }
   }
 
-  /// A playlist, whole. It changes all the time, so caches must ask; the tag is made from its content, so that an answer
-  /// costs no body while nothing is new, on every server that has the same playlist.
-  func playlist(_ path: PlaylistPath, _ request: IncomingRequest) -> Response {
+  /// A playlist. It changes all the time, so caches must ask; the tag is made from its content, so that an answer costs
+  /// no body while nothing is new, on every server that has the same playlist.
+  func playlist(_ path: PlaylistPath, _ request: IncomingRequest) -> Answer {
     do throws(StorageError) {
-      let place = (path.directories + [path.fileName]).joined(separator: "/")
-      guard let bytes = try tree.read(place, limit: longestPlaylist) else {
-        return Response.text(404, "no such playlist (yet)").adding("Cache-Control", "no-cache")
+      guard path.kind == .live, path.rendition != nil else {
+        guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
+        return .now(forOtherSites(derived(bytes, contentType: Self.playlistType, request.headers)))
       }
-      return derived(bytes, contentType: "application/vnd.apple.mpegurl", request)
+      return try livePlaylist(path, request)
     } catch {
-      return failure("cannot read a playlist of \(path.recording)", error)
+      return .now(failure("cannot read a playlist of \(path.recording)", error))
     }
   }
 
-  /// An answer of bytes made here, with a tag of its content.
-  func derived(_ bytes: [UInt8], contentType: String, _ request: IncomingRequest) -> Response {
+  private static let playlistType = "application/vnd.apple.mpegurl"
+  private static var missingPlaylist: Response {
+    forOtherSites(Response.text(404, "no such playlist (yet)").adding("Cache-Control", "no-cache"))
+  }
+
+  private func readPlaylist(_ path: PlaylistPath) throws(StorageError) -> [UInt8]? {
+    try tree.read((path.directories + [path.fileName]).joined(separator: "/"), limit: longestPlaylist)
+  }
+
+  /// A rendition's live playlist, at once or when it has the entry that is asked for (RFC 8216bis-20 §6.2.5).
+  private func livePlaylist(_ path: PlaylistPath, _ request: IncomingRequest) throws(StorageError) -> Answer {
+    let skips = ["YES", "v2"].contains(request.target.query("_HLS_skip"))
+    let wanted = request.target.query("_HLS_msn")
+    if wanted == nil, request.target.query("_HLS_part") != nil {
+      return .now(forOtherSites(.text(400, "_HLS_part needs _HLS_msn")))
+    }
+    var waiter: PlaylistWaiters.Waiter?
+    if let wanted {
+      guard let sequence = Int(wanted), sequence >= 0 else {
+        return .now(forOtherSites(.text(400, "_HLS_msn is no media sequence number")))
+      }
+      guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
+      let list = ServedPlaylist(bytes)
+      if !list.isEnded, sequence >= list.nextSequence {
+        // §6.2.5.2: further ahead than the next entry but one is a client's mistake.
+        if sequence > list.nextSequence + 1 {
+          return .now(forOtherSites(.text(400, "_HLS_msn is too far ahead")))
+        }
+        let pending = PendingResponse(
+          limit: .seconds(3 * max(1, list.targetDuration)),
+          otherwise: forOtherSites(Response.text(503, "nothing new has come").adding("Cache-Control", "no-cache")))
+        let added = PlaylistWaiters.Waiter(
+          sequence: sequence, skips: skips, fields: request.headers, pending: pending)
+        if waiters.add(added, for: path) { waiter = added }
+      }
+    }
+    // Read after the waiter is known: an update in between has either met the waiter or is in what is read now.
+    guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
+    let list = ServedPlaylist(bytes)
+    if let waiter, !list.isEnded, list.nextSequence <= waiter.sequence { return .later(waiter.pending) }
+    return .now(forOtherSites(derived(list.rendered(skips: skips), contentType: Self.playlistType, request.headers)))
+  }
+
+  /// A live playlist has changed: answers those who waited for it.
+  func playlistChanged(_ path: PlaylistPath, nextSequence: Int, isEnded: Bool) {
+    let ready = waiters.take(path, nextSequence: nextSequence, isEnded: isEnded)
+    guard !ready.isEmpty else { return }
+    do throws(StorageError) {
+      guard let bytes = try readPlaylist(path) else { return }
+      let list = ServedPlaylist(bytes)
+      for waiter in ready {
+        let text = list.rendered(skips: waiter.skips)
+        waiter.pending.fulfil(forOtherSites(derived(text, contentType: Self.playlistType, waiter.fields)))
+      }
+    } catch {
+      for waiter in ready { waiter.pending.fulfil(failure("cannot read a playlist of \(path.recording)", error)) }
+    }
+  }
+
+  /// An answer of text made here, with a tag of its content, packed where the client takes that.
+  func derived(_ bytes: [UInt8], contentType: String, _ request: HeaderFields) -> Response {
     var headers = HeaderFields([
       .init("Content-Type", contentType), .init("Cache-Control", cacheScope + "no-cache"),
+      .init("Vary", "Accept-Encoding"),
     ])
+    let packs = bytes.count >= 1_024 && request.acceptsGzip
     if let digest = try? SHA256Digest.of(bytes) {
-      let tag = EntityTag(hexadecimal(digest.prefix(12)))
+      // The packed form is another representation, and a strong tag must tell them apart (RFC 9110 §8.8.3.3).
+      let tag = EntityTag(hexadecimal(digest.prefix(12)) + (packs ? "-gzip" : ""))
       headers.append("ETag", "\(tag)")
-      if tag.isListed(in: request.headers.list("If-None-Match")) { return Response(304, headers: headers) }
+      if tag.isListed(in: request.list("If-None-Match")) { return Response(304, headers: headers) }
+    }
+    if packs, let packed = gzipped(bytes) {
+      headers.append("Content-Encoding", "gzip")
+      return Response(200, headers: headers, body: .bytes(packed))
     }
     return Response(200, headers: headers, body: .bytes(bytes))
   }

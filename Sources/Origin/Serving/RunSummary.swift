@@ -8,6 +8,8 @@ struct RunSummary: Equatable, Sendable {
   /// Milliseconds since the epoch when the latest file came; 0 when there is none.
   private(set) var lastArrival: Int64 = 0
   private(set) var highestSequence = -1
+  /// Wall-clock end of the newest segment, milliseconds since the epoch; 0 when there is none.
+  private(set) var end: Int64 = 0
   private(set) var marker: MarkerName?
   private(set) var pieces = 0
 
@@ -21,6 +23,7 @@ struct RunSummary: Equatable, Sendable {
       segments += 1
       ticks += name.ticks
       highestSequence = max(highestSequence, name.sequence)
+      end = max(end, name.start.advanced(byTicks: name.ticks).milliseconds)
     case .marker(let name):
       if name.count >= (marker?.count ?? 0) { marker = name }
     case .piece: pieces += 1
@@ -50,6 +53,8 @@ struct RecordingSummary: Equatable, Sendable {
   let bytes: Int64
   let start: WallClockTime?
   let lastArrival: Int64
+  /// Wall-clock end of what has come, milliseconds since the epoch: what a live recorder is behind by.
+  let end: Int64
 
   init(name: RecordingName, runs: [RunKey: RunSummary]) {
     self.name = name
@@ -66,5 +71,6 @@ struct RecordingSummary: Equatable, Sendable {
     bytes = runs.values.reduce(0) { $0 + $1.bytes }
     start = own.keys.map(\.run.start).min()
     lastArrival = runs.values.map(\.lastArrival).max() ?? 0
+    end = own.values.map(\.end).max() ?? 0
   }
 }

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Origin
 
-private let now = Int64(Date().timeIntervalSince1970 * 1_000)
+/// Milliseconds since the epoch.
+private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 /// Where screenshots go when somebody wants to look at them.
 private let screenshots = ProcessInfo.processInfo.environment["SEGREC_SCREENSHOTS"]
 
@@ -22,9 +23,10 @@ private let videoState = """
 struct `Page in a browser` {
   /// A recording of two runs that has ended, with one segment missing and a break between the runs.
   private func uploadEnded(_ client: RawHTTPClient) throws {
-    let first = try SampleRun(recording: "lecture-monday", start: now - 3_600_000, seconds: 30)
+    let start = now - 3_600_000
+    let first = try SampleRun(recording: "lecture-monday", start: start, seconds: 30)
     let second = try SampleRun(
-      recording: "lecture-monday", start: now - 3_500_000, seconds: 20, size: "480x270", tone: 660)
+      recording: "lecture-monday", start: start + 100_000, seconds: 20, size: "480x270", tone: 660)
     try first.upload(to: client, missing: [2], marker: "6.next")
     try second.upload(to: client, marker: "4.end")
   }

@@ -3,6 +3,7 @@ import HLS
 import HTTP
 import Platform
 import Storage
+import Synchronization
 import TestKit
 
 @testable import Origin
@@ -30,10 +31,16 @@ final class ServedTree {
     if let gapAfter {
       var stitch = StitchConfiguration()
       stitch.policy.gapAfter = gapAfter
-      let service = StitchService(tree, stitch, log: log)
+      // Each needs the other; the service is told of the server once it is there.
+      let waiting = Mutex<OriginServer?>(nil)
+      let service = StitchService(tree, stitch, log: log) { update in
+        waiting.withLock { $0 }?.playlistChanged(update)
+      }
+      server = OriginServer(configuration, tree: tree, log: log, onArrival: { service.hint($0) })
+      let server = server
+      waiting.withLock { $0 = server }
       try service.start()
       stitching = service
-      server = OriginServer(configuration, tree: tree, log: log, onArrival: { service.hint($0) })
     } else {
       stitching = nil
       server = OriginServer(configuration, tree: tree, log: log, onArrival: onArrival)

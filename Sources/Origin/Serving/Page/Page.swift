@@ -52,15 +52,13 @@ enum Page {
 }
 
 extension OriginHandler {
-  func page() -> Response {
+  func page(_ request: HeaderFields) -> Response {
     do throws(ClientError) {
-      return Response(
-        200,
-        headers: HeaderFields([
-          .init("Content-Type", "text/html; charset=utf-8"), .init("Cache-Control", "no-cache"),
-          .init("Content-Security-Policy", try Page.securityPolicy()), .init("X-Content-Type-Options", "nosniff"),
-          .init("Referrer-Policy", "no-referrer"),
-        ]), body: .bytes(Array(Page.html.utf8)))
+      var response = derived(Array(Page.html.utf8), contentType: "text/html; charset=utf-8", request)
+      response.headers.append("Content-Security-Policy", try Page.securityPolicy())
+      response.headers.append("X-Content-Type-Options", "nosniff")
+      response.headers.append("Referrer-Policy", "no-referrer")
+      return response
     } catch {
       return .text(500, "\(error)")
     }

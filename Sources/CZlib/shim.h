@@ -1,0 +1,3 @@
+// zlib: gzip for playlists and lists.
+#pragma once
+#include <zlib.h>
