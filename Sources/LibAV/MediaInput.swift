@@ -49,21 +49,29 @@ package struct InputRequest: Sendable {
   private let raw: UnsafeMutablePointer<AVFormatContext>
   private let interruption: Interruption
   private let readTimeout: Duration?
-  private let reader: DescriptorReader?
+  private let port: InputPort?
 
   /// Opens and probes. Errors: `AVError.kind` tells absent, forbidden, damaged, empty, unsupported and unreachable apart.
-  package init(_ request: InputRequest, interruption: Interruption) throws(AVError) {
+  ///
+  /// - Parameter source: read in place of `request.url`, which then only names it; no format is guessed from the name.
+  package init(_ request: InputRequest, source: (any ByteSource)? = nil, interruption: Interruption) throws(AVError) {
     _ = MediaLibrary.devices
     let name = InputName(url: request.url)
-    let reader =
-      request.url == "-" ? DescriptorReader(descriptor: request.standardInput, interruption: interruption) : nil
+    let port: InputPort?
+    if let source {
+      port = try InputPort(source)
+    } else if request.url == "-" {
+      port = try InputPort(DescriptorSource(descriptor: request.standardInput, interruption: interruption))
+    } else {
+      port = nil
+    }
     interruption.arm(request.openTimeout)
-    let raw = try unsafe MediaInput.open(request, name, interruption, reader)
+    let raw = try unsafe MediaInput.open(request, name, interruption, port)
     let streams: [StreamInfo]
     do throws(AVError) {
       streams = try unsafe MediaInput.streams(of: raw, name)
     } catch {
-      unsafe MediaInput.close(raw, reader)
+      unsafe MediaInput.close(raw)
       throw error
     }
     self.streams = streams
@@ -72,7 +80,7 @@ package struct InputRequest: Sendable {
     unsafe self.raw = raw
     self.name = name
     self.interruption = interruption
-    self.reader = reader
+    self.port = port
     readTimeout = request.readTimeout
     formatName = unsafe String(cString: raw.pointee.iformat.pointee.name)
     isLive = unsafe MediaInput.isLive(raw, url: request.url)
@@ -82,7 +90,7 @@ package struct InputRequest: Sendable {
     interruption.arm(nil)
   }
 
-  deinit { unsafe MediaInput.close(raw, reader) }
+  deinit { unsafe MediaInput.close(raw) }
 
   /// Has libav skip packets of all other streams, which saves parsing them where the container allows.
   package mutating func select(_ indices: Set<Int>) {
@@ -128,7 +136,7 @@ package struct InputRequest: Sendable {
   }
 
   private static func open(
-    _ request: InputRequest, _ name: InputName, _ interruption: Interruption, _ reader: DescriptorReader?
+    _ request: InputRequest, _ name: InputName, _ interruption: Interruption, _ port: InputPort?
   ) throws(AVError) -> UnsafeMutablePointer<AVFormatContext> {
     let operation = AVError.Operation.open(input: name.description)
     var format: UnsafePointer<AVInputFormat>?
@@ -146,30 +154,21 @@ package struct InputRequest: Sendable {
         guard let opaque = unsafe opaque else { return 0 }
         return unsafe Unmanaged<Interruption>.fromOpaque(opaque).takeUnretainedValue().shouldReturn ? 1 : 0
       }, opaque: Unmanaged.passUnretained(interruption).toOpaque())
-    if let reader {
-      do throws(AVError) {
-        unsafe fresh.pointee.pb = try reader.makeContext()
-      } catch {
-        unsafe avformat_free_context(fresh)
-        throw error
-      }
-    }
-    let io = unsafe fresh.pointee.pb
+    if let port { unsafe fresh.pointee.pb = port.context }
     var context: UnsafeMutablePointer<AVFormatContext>? = unsafe fresh
     var options = try OptionList(request.options, adding: defaults(for: request))
     // Frees the context on failure, but not an I/O context of ours.
-    let opened = unsafe avformat_open_input(&context, reader == nil ? request.url : nil, format, &options.raw)
+    let opened = unsafe avformat_open_input(&context, port == nil ? request.url : nil, format, &options.raw)
     guard opened >= 0, let context = unsafe context else {
-      if let io = unsafe io { unsafe DescriptorReader.free(io) }
       throw AVError(operation, code: interruption.cause ?? opened)
     }
     if let leftover = options.leftover {
-      unsafe close(context, reader)
+      unsafe close(context)
       throw AVError(.option(name: leftover, subject: name.description), code: segrec_AVERROR_OPTION_NOT_FOUND)
     }
     let probed = unsafe avformat_find_stream_info(context, nil)
     guard probed >= 0, interruption.cause == nil else {
-      unsafe close(context, reader)
+      unsafe close(context)
       throw AVError(operation, code: interruption.cause ?? probed)
     }
     return unsafe context
@@ -184,11 +183,10 @@ package struct InputRequest: Sendable {
     return defaults
   }
 
-  private static func close(_ raw: UnsafeMutablePointer<AVFormatContext>, _ reader: DescriptorReader?) {
-    let io = reader == nil ? nil : unsafe raw.pointee.pb
+  /// An I/O context of ours stays (`AVFMT_FLAG_CUSTOM_IO`, which libav sets by itself); its port frees it.
+  private static func close(_ raw: UnsafeMutablePointer<AVFormatContext>) {
     var raw: UnsafeMutablePointer<AVFormatContext>? = unsafe raw
     unsafe avformat_close_input(&raw)
-    if let io = unsafe io { unsafe DescriptorReader.free(io) }
   }
 
   /// All streams; throws where none is a film or sound.
