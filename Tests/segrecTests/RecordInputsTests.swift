@@ -18,10 +18,19 @@ import Testing
     #expect(userinfo(of: url) == expected)
   }
 
+  @Test(arguments: [
+    ("rtmp://host/app/key-1", ["key-1"]), ("RTMPS://host:443/app/inst/key?x=1", ["key"]), ("rtmp://host/app", []),
+    ("http://host/app/key", []), ("/rtmp/app/key", []),
+  ])
+  func `the key of an RTMP address is a secret`(url: String, expected: [String]) {
+    #expect(streamKey(of: url) == expected)
+  }
+
   @Test func `a format belongs to the input that follows it`() throws {
     let parser = OptionParser(groups: RecordCommand.groups, positional: [])
     let words = [
-      "--input-format", "x11grab", "--input-option", "framerate=30", "--input", ":0", "--input-format", "pulse", "--input",
+      "--input-format", "x11grab", "--input-option", "framerate=30", "--input", ":0", "--input-format", "pulse",
+      "--input",
       "default", "--input", "x",
     ]
     guard case .arguments(let arguments, _) = try parser.parse(words, into: RecordCommand.defaults) else { return }
@@ -55,7 +64,9 @@ import Testing
     #expect(throws: UsageError.self) { try parseSize("--size", text) }
   }
 
-  @Test(arguments: [("25", 25.0), ("29.97", 30_000.0 / 1001), ("59.94", 60_000.0 / 1001), ("30000/1001", 30_000.0 / 1001)])
+  @Test(arguments: [
+    ("25", 25.0), ("29.97", 30_000.0 / 1001), ("59.94", 60_000.0 / 1001), ("30000/1001", 30_000.0 / 1001),
+  ])
   func `a rate may be decimal or a fraction`(text: String, expected: Double) throws {
     #expect(abs(try parseRate("--max-fps", text).value - expected) < 1e-9)
   }

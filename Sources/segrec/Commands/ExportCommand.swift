@@ -59,7 +59,8 @@ enum ExportCommand: Command {
         "exported \(recording) to \(positional[1]): \(spokenDuration(.milliseconds(summary.ticks / 90))), "
           + "\(byteText(summary.bytes))\(missing)",
         [
-          "recording": .init(recording), "path": .text(positional[1]), "seconds": .number(Double(summary.ticks) / 90_000),
+          "recording": .init(recording), "path": .text(positional[1]),
+          "seconds": .number(Double(summary.ticks) / 90_000),
           "bytes": .init(summary.bytes), "segments": .init(summary.segments), "missing": .init(summary.missing),
         ])
       return .success

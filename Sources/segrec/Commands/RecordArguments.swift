@@ -56,7 +56,8 @@ struct RecordArguments {
         },
         Option(switch: "--realtime", "Reads a file no faster than it plays.") { $0.settings.isPaced = true },
         Option(
-          "--input-timeout", "DURATION", "A live input that gives nothing for so long has failed (default 10s; 0 waits)."
+          "--input-timeout", "DURATION",
+          "A live input that gives nothing for so long has failed (default 10s; 0 waits)."
         ) { (arguments, text) throws(UsageError) in
           let timeout = try parseDuration("--input-timeout", text)
           arguments.settings.inputTimeout = timeout == .zero ? nil : timeout
@@ -145,8 +146,9 @@ struct RecordArguments {
           (arguments, text) throws(UsageError) in
           arguments.settings.segmentTicks = ticks(of: try parsePositiveDuration("--segment-duration", text))
         },
-        Option("--chunk-duration", "DURATION", "What a crash may cost: how often the open segment is written (default 1s).")
-        { (arguments, text) throws(UsageError) in
+        Option(
+          "--chunk-duration", "DURATION", "What a crash may cost: how often the open segment is written (default 1s)."
+        ) { (arguments, text) throws(UsageError) in
           arguments.settings.chunkTicks = ticks(of: try parsePositiveDuration("--chunk-duration", text))
         },
       ])
@@ -165,7 +167,9 @@ func parseSize(_ option: String, _ text: String) throws(UsageError) -> Recording
 /// `25`, `29.97`, `30000/1001`: frames per second.
 func parseRate(_ option: String, _ text: String) throws(UsageError) -> RationalTime {
   let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-  if parts.count == 2, let numerator = Int32(parts[0]), let denominator = Int32(parts[1]), numerator > 0, denominator > 0 {
+  if parts.count == 2, let numerator = Int32(parts[0]), let denominator = Int32(parts[1]), numerator > 0,
+    denominator > 0
+  {
     return RationalTime(numerator, denominator)
   }
   let rate = try parseDecimal(option, text, in: 1...240)

@@ -51,9 +51,6 @@ enum RecordCommand: Command {
       throw Failure(.usage, error.message)
     }
     let stopping = try Stopping()
-    MediaLog.register(.error) { line in
-      log.warning("libav", "\(line.source): \(line.text)", ["source": .text(line.source)])
-    }
     let spool = arguments.spool ?? defaultSpool()
     let tree = try openTree("--spool", spool, create: true)
     var sending: Sending?
@@ -63,11 +60,17 @@ enum RecordCommand: Command {
     let recorder = Recorder(configuration: configuration, tree: tree, log: log) { [sending] path in
       sending?.uploader.hint(path)
     }
+    MediaLog.register(.error) { line in
+      // An input that cannot be opened is told once, by the error that ends the command.
+      guard recorder.progress().bytes > 0 else { return }
+      log.warning("libav", "\(line.source): \(line.text)", ["source": .text(line.source)])
+    }
     stopping.onRequest { recorder.requestStop() }
     let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
-      uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none, log: log)
+      uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none,
+      isRealTime: configuration.isPaced || inputs.contains(where: comesInRealTime), log: log)
     return try session.run()
   }
 }

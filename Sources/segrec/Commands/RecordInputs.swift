@@ -14,7 +14,8 @@ struct RecordInputs {
       throw Failure(.usage, "--input-format: \(format) stands behind the last --input; put it before the one it is for")
     }
     if let option = arguments.pendingOptions.first {
-      throw Failure(.usage, "--input-option: \(option.name) stands behind the last --input; put it before the one it is for")
+      throw Failure(
+        .usage, "--input-option: \(option.name) stands behind the last --input; put it before the one it is for")
     }
     var inputs: [RecordingConfiguration.Input] = []
     var secrets: [String] = []
@@ -28,7 +29,7 @@ struct RecordInputs {
       do throws(UsageError) {
         let (url, fromEnvironment) = try expandEnvironment("--input", source.text, lookup: Environment.value)
         secrets += fromEnvironment
-        secrets += userinfo(of: url)
+        secrets += userinfo(of: url) + streamKey(of: url)
         inputs.append(.init(url: url, format: source.format, options: source.options))
       } catch {
         throw Failure(.usage, error.description)
@@ -37,6 +38,26 @@ struct RecordInputs {
     self.inputs = inputs
     self.secrets = secrets
   }
+}
+
+/// The stream key of an RTMP address: the last component of its path, with which anybody could publish.
+func streamKey(of url: String) -> [String] {
+  guard let scheme = url.utf8.firstRange(of: "://".utf8), url[..<scheme.lowerBound].lowercased().hasPrefix("rtmp")
+  else {
+    return []
+  }
+  let path = url[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst()
+  // `rtmp://host/app` has no key.
+  return path.count >= 2 ? path.suffix(1).map(String.init) : []
+}
+
+/// Whether an input comes at the pace of a clock of its own: a capture device or a live stream.
+func comesInRealTime(_ input: RecordingConfiguration.Input) -> Bool {
+  let devices = ["x11grab", "kmsgrab", "fbdev", "v4l2", "video4linux2", "alsa", "pulse", "jack", "oss", "sndio"]
+  if let format = input.format, devices.contains(format) { return true }
+  guard let scheme = input.url.utf8.firstRange(of: "://".utf8) else { return false }
+  let name = input.url[..<scheme.lowerBound].lowercased()
+  return ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp"].contains(name)
 }
 
 /// What is secret in a URL's userinfo (RFC 3986 §3.2.1): the password, or all of it where there is no colon, and the

@@ -13,10 +13,13 @@ struct RecordSession {
   /// What sends the rest later.
   let uploadCommand: String
   let hasVideo: Bool
+  /// The input comes at the pace of a clock: a device, a stream, a file that is paced.
+  let isRealTime: Bool
   let log: Log
 
   func run() throws(Failure) -> ExitCode {
-    let line = LiveLineThread(log) { [self] meter in status(&meter, state: nil) }
+    let begun = ContinuousClock.now
+    let line = LiveLineThread(log) { [self] meters in status(&meters, elapsed: .now - begun) }
     defer { line.end() }
     let outcome: Result<RecordingSummary, RecordingError>
     do throws(RecordingError) {
@@ -56,13 +59,16 @@ struct RecordSession {
     }
   }
 
-  private func status(_ meter: inout BitrateMeter, state: String?) -> LiveStatus {
+  private func status(_ meters: inout LiveMeters, elapsed: Duration) -> LiveStatus {
     let progress = recorder.progress()
     let upload = sending?.uploader.progress
+    // Segments tell their length when they are committed. Between commits a live source goes on at the clock's pace.
+    let committed = Duration.milliseconds(progress.ticks / 90)
+    let time = isRealTime && progress.frames > 0 ? max(committed, elapsed) : committed
     return LiveStatus(
-      time: .milliseconds(progress.ticks / 90), framesPerSecond: progress.frameRate, dropped: progress.dropped,
-      refilled: progress.refilled, bitrate: meter.rate(bytes: progress.bytes, ticks: progress.ticks),
-      segments: progress.segments, backlog: upload?.backlogSegments, state: state ?? word(upload), hasVideo: hasVideo)
+      time: time, framesPerSecond: meters.frames.rate(progress.frames, at: time), dropped: progress.dropped,
+      refilled: progress.refilled, bitrate: Int64(meters.bytes.rate(progress.bytes, at: time) * 8),
+      segments: progress.segments, backlog: upload?.backlogSegments, state: word(upload), hasVideo: hasVideo)
   }
 
   private func word(_ upload: UploadProgress?) -> String {
@@ -78,7 +84,8 @@ struct RecordSession {
   private func tell(_ summary: RecordingSummary, _ upload: Result<UploadSummary, UploadError>?) {
     let progress = summary.progress
     var parts = [
-      spokenDuration(.milliseconds(progress.ticks / 90)), counted(progress.segments, "segment"), byteText(progress.bytes),
+      spokenDuration(.milliseconds(progress.ticks / 90)), counted(progress.segments, "segment"),
+      byteText(progress.bytes),
     ]
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
     var sent = 0

@@ -69,9 +69,11 @@ func shortfall(_ summary: UploadSummary, spool: String, command: String) -> Fail
 
 /// A word as a shell reads it back.
 func quoted(_ word: String) -> String {
-  let isPlain = !word.isEmpty && word.utf8.allSatisfy { byte in
-    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-      || "/._-:=@%+,".utf8.contains(byte)
-  }
+  let isPlain =
+    !word.isEmpty
+    && word.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || "/._-:=@%+,".utf8.contains(byte)
+    }
   return isPlain ? word : "'\(word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
 }

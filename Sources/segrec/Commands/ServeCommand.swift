@@ -45,7 +45,9 @@ enum ServeCommand: Command {
       OptionGroup(
         title: "Who:",
         options: [
-          Option("--token-file", "FILE", "Tokens that may upload (default: SEGREC_TOKEN, else anybody on this machine).") {
+          Option(
+            "--token-file", "FILE", "Tokens that may upload (default: SEGREC_TOKEN, else anybody on this machine)."
+          ) {
             (arguments, text) throws(UsageError) in arguments.tokenFile = text
           },
           Option("--read-token-file", "FILE", "Tokens that may watch (default: anybody who reaches the server).") {
@@ -68,7 +70,8 @@ enum ServeCommand: Command {
             (arguments, text) throws(UsageError) in
             arguments.serving.maximumSegment = try parseBytes("--max-segment", text)
           },
-          Option("--max-root", "BYTES", "Uploads are refused when the root holds this much (default: the disk's size).") {
+          Option("--max-root", "BYTES", "Uploads are refused when the root holds this much (default: the disk's size).")
+          {
             (arguments, text) throws(UsageError) in
             arguments.serving.maximumRoot = try parseBytes("--max-root", text)
           },

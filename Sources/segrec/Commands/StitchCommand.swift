@@ -76,7 +76,11 @@ enum StitchCommand: Command {
     }
     let stopping = try Stopping()
     let service = StitchService(tree, configuration, log: log)
-    let watcher = TreeWatcher(tree, log: log) { service.hint($0) } lookAgain: { service.lookAgain() }
+    let watcher = TreeWatcher(tree, log: log) {
+      service.hint($0)
+    } lookAgain: {
+      service.lookAgain()
+    }
     do throws(SystemError) {
       // Watched first, so that nothing arrives unseen between the first look and the watch.
       try watcher.start()

@@ -7,7 +7,7 @@ func openTree(_ option: String, _ path: String, create: Bool) throws(Failure) ->
   do throws(StorageError) {
     return try Tree(root: path, create: create)
   } catch {
-    throw Failure(exitCode(of: error, reading: !create), "\(option): \(error)")
+    throw Failure(create ? .cannotCreate : exitCode(of: error, reading: true), "\(option): \(error)")
   }
 }
 

@@ -62,7 +62,8 @@ struct UploadArguments {
         Option("--cert", "FILE", "Client certificate, PEM.") {
           (arguments, text) throws(UsageError) in arguments.certificate = text
         },
-        Option("--key", "FILE", "Its private key, PEM.") { (arguments, text) throws(UsageError) in arguments.key = text },
+        Option("--key", "FILE", "Its private key, PEM.") { (arguments, text) throws(UsageError) in arguments.key = text
+        },
         Option("--cacert", "FILE", "Certificates to trust instead of the system's, PEM.") {
           (arguments, text) throws(UsageError) in arguments.authorities = text
         },

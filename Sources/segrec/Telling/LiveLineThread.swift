@@ -1,19 +1,27 @@
 import Platform
 
-/// Bits per second of what was recorded lately, from the totals at each look.
-struct BitrateMeter {
-  private var history: [(bytes: Int64, ticks: Int64)] = []
-  private static let length = 4
+/// How much of something comes per second, from its totals over the last looks.
+struct RateMeter {
+  private var history: [(total: Int64, time: Duration)] = []
+  /// Looks kept: two seconds and a half at two looks a second.
+  private static let length = 6
 
   /// - Parameters:
-  ///   - bytes: all so far.
-  ///   - ticks: media so far, 90 kHz.
-  mutating func rate(bytes: Int64, ticks: Int64) -> Int64 {
-    if history.last.map({ $0.ticks != ticks }) ?? true { history.append((bytes, ticks)) }
-    if history.count > BitrateMeter.length { history.removeFirst() }
-    guard let first = history.first, ticks > first.ticks else { return 0 }
-    return Int64(Double(bytes - first.bytes) * 8 * 90_000 / Double(ticks - first.ticks))
+  ///   - total: all so far.
+  ///   - time: of the recording, when there was so much.
+  /// - Returns: per second; 0 while unknown.
+  mutating func rate(_ total: Int64, at time: Duration) -> Double {
+    if history.last.map({ $0.time != time }) ?? true { history.append((total, time)) }
+    if history.count > RateMeter.length { history.removeFirst() }
+    guard let first = history.first, time > first.time else { return 0 }
+    return Double(total - first.total) / ((time - first.time) / .seconds(1))
   }
+}
+
+/// The meters of a live line.
+struct LiveMeters {
+  var bytes = RateMeter()
+  var frames = RateMeter()
 }
 
 /// Shows the live line twice a second where standard error is a terminal.
@@ -22,7 +30,7 @@ final class LiveLineThread: Sendable {
   private let stop = Monitor(false)
   private let thread: Thread?
 
-  init(_ log: Log, _ status: @escaping @Sendable (inout BitrateMeter) -> LiveStatus) {
+  init(_ log: Log, _ status: @escaping @Sendable (inout LiveMeters) -> LiveStatus) {
     self.log = log
     guard log.hasLiveLine else {
       thread = nil
@@ -31,10 +39,10 @@ final class LiveLineThread: Sendable {
     let stop = stop
     do throws(SystemError) {
       thread = try Thread("live-line", stackSize: 256 * 1024) {
-        var meter = BitrateMeter()
+        var meters = LiveMeters()
         repeat {
           let width = Terminal.width(Terminal.standardError) ?? 80
-          log.showLive(renderLiveLine(status(&meter), width: width - 1))
+          log.showLive(renderLiveLine(status(&meters), width: width - 1))
         } while stop.wait(timeout: .milliseconds(500), until: { $0 ? true : nil }) == nil
       }
     } catch {

@@ -20,15 +20,20 @@ import Testing
     (["record", "--input", "@/missing.mp4"], 66, "missing.mp4"),
     (["record", "--input", "@/empty.mp4"], 65, "empty.mp4"),
     (["record", "--input", "@/noise.mp4"], 65, "noise.mp4"),
-    (["record", "--input", "@"], 66, "@"),
+    (["record", "--input", "@"], 65, "@"),
     (["record"], 64, "--input"),
     (["record", "--input", "x", "--no-such-option"], 64, "--no-such-option"),
     (["record", "--input", "x", "--segment-duration", "soon"], 64, "--segment-duration"),
     (["record", "--input-format", "no-such-format", "--input", "x"], 64, "no-such-format"),
-    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "no-such-encoder"], 64, "no-such-encoder"),
+    (
+      ["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "no-such-encoder"], 64,
+      "no-such-encoder"
+    ),
     (["record", "--input-format", "lavfi", "--input", "testsrc2", "--spool", "@/occupied"], 73, "occupied"),
     (["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "ftp://host/"], 64, "--upload"),
-    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "http://u:geheim@h/"], 64, "--netrc-file"),
+    (
+      ["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "http://u:geheim@h/"], 64, "--netrc-file"
+    ),
     (["record", "--input", "rtsp://${NO_SUCH_VARIABLE}@h/"], 64, "NO_SUCH_VARIABLE"),
     (["record", "--input", "x", "--recording", "../up"], 64, "--recording"),
     (["upload", "--spool", "@/nothing", "--upload", "http://127.0.0.1:1"], 66, "nothing"),

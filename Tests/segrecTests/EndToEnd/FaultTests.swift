@@ -29,7 +29,8 @@ import Testing
     let program = try recorder(first.address, seconds: 10)
     #expect(eventually(within: 20) { !segmentNames(directory, below: "root").isEmpty })
     try first.stop()
-    #expect(eventually(within: 20) { segmentNames(directory, below: "spool").filter { !$0.contains("/sent/") }.count >= 3 })
+    #expect(
+      eventually(within: 20) { segmentNames(directory, below: "spool").filter { !$0.contains("/sent/") }.count >= 3 })
     let second = try Origin(root: directory.file("root"), port: first.port)
     let result = try program.wait()
     #expect(result.status == 0, "\(result.errors)")
@@ -66,7 +67,8 @@ import Testing
     program.send(signal: SIGKILL)
     let lived = Double((ContinuousClock.now - started).components.seconds) + 1
     #expect(try program.wait().status == -SIGKILL)
-    let upload = try Program.run(segrecBinary, ["upload", "--spool", directory.file("spool"), "--upload", origin.address])
+    let upload = try Program.run(
+      segrecBinary, ["upload", "--spool", directory.file("spool"), "--upload", origin.address])
     #expect(upload.status == 0, "\(upload.errors)")
     let names = segmentNames(directory, below: "root")
     #expect(sequences(names) == Array(0..<names.count))
@@ -83,7 +85,8 @@ import Testing
     let program = try Program(
       segrecBinary,
       [
-        "record", "--recording", "talk", "--spool", directory.file("spool"), "--upload", origin.address, "--duration", "2s",
+        "record", "--recording", "talk", "--spool", directory.file("spool"), "--upload", origin.address, "--duration",
+        "2s",
         "--drain-timeout", "1s",
       ] + Self.scene, environment: ["SEGREC_TOKEN": "wrong-token-4567"])
     let result = try program.wait()
@@ -95,10 +98,12 @@ import Testing
 
   @Test func `a second recorder of the same recording is refused`() throws {
     let program = try Program(
-      segrecBinary, ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "60s"] + Self.scene)
+      segrecBinary,
+      ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "60s"] + Self.scene)
     try program.wait(for: "segment")
     let second = try Program.run(
-      segrecBinary, ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "1s"] + Self.scene)
+      segrecBinary,
+      ["record", "--recording", "talk", "--spool", directory.file("spool"), "--duration", "1s"] + Self.scene)
     #expect(second.status == 69, "\(second.errors)")
     #expect(second.errors.contains("talk is in use by process \(program.processIdentifier)"))
     program.send(signal: SIGINT)

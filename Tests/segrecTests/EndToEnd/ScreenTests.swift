@@ -20,7 +20,8 @@ import Testing
     let result = try Program.run(
       segrecBinary,
       [
-        "record", "--input-format", "x11grab", "--input", display, "--duration", "6s", "--recording", "screen", "--spool",
+        "record", "--input-format", "x11grab", "--input", display, "--duration", "6s", "--recording", "screen",
+        "--spool",
         directory.file("spool"),
       ])
     #expect(result.status == 0, "\(result.errors)")

@@ -23,7 +23,9 @@ import Testing
     ["--input", "rtsp://viewer:s3cr3t-Pass%2Fword@127.0.0.1:1/stream"],
     ["--input", "http://127.0.0.1:1/x?access_token=t0ken-ABC-0123456789&sig=s3cr3t-Pass%2Fword"],
     ["--input", "rtmp://127.0.0.1:1/app/t0ken-ABC-0123456789?key=s3cr3t-Pass%2Fword"],
-    ["--input-format", "lavfi", "--input", "testsrc2=rate=25", "--duration", "1s", "--upload", "http://127.0.0.1:1/up"],
+    [
+      "--input-format", "lavfi", "--input", "testsrc2=rate=25", "--duration", "1s", "--upload", "http://127.0.0.1:1/up",
+    ],
     ["--input-format", "lavfi", "--input", "testsrc2=rate=25", "--upload", "http://u:s3cr3t-Pass%2Fword@127.0.0.1:1/"],
   ])
   func `an error shows none`(arguments: [String]) throws {
@@ -40,11 +42,16 @@ import Testing
 
   @Test func `a password typed into an input is gone from the process list`() throws {
     // A listener that accepts and says nothing keeps the recorder waiting.
-    let listener = try Program("python3", ["-c", """
-      import socket, sys
-      s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)
-      c, _ = s.accept(); print("accepted", flush=True); c.recv(1 << 20); s.accept()
-      """])
+    let listener = try Program(
+      "python3",
+      [
+        "-c",
+        """
+        import socket, sys
+        s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)
+        c, _ = s.accept(); print("accepted", flush=True); c.recv(1 << 20); s.accept()
+        """,
+      ])
     try listener.wait(for: "\n")
     let port = listener.output.trimmingCharacters(in: .whitespacesAndNewlines)
     let program = try Program(
