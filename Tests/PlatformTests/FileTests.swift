@@ -179,6 +179,30 @@ import Testing
     #expect(try holder() == nil)
   }
 
+  @Test func `a lock whose file its owners remove is still held by one`() throws {
+    let path = temporary.path
+    let holders = Counter()
+    let overlaps = Counter()
+    let threads = try (0..<4).map { _ in
+      try Platform.Thread("locker") {
+        for _ in 0..<500 {
+          guard let directory = try? Directory(path: path),
+            case .acquired(let lock)? = try? FileLock.attempt(in: directory, name: "lock")
+          else { continue }
+          if holders.value.add(1, ordering: .sequentiallyConsistent).newValue != 1 {
+            overlaps.value.add(1, ordering: .relaxed)
+          }
+          // The removal comes last, so that nothing of this owner's turn is left when another file can be locked.
+          holders.value.subtract(1, ordering: .sequentiallyConsistent)
+          if (try? directory.remove("lock")) == nil { overlaps.value.add(1, ordering: .relaxed) }
+          _ = consume lock
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(overlaps.now == 0)
+  }
+
   @Test func `a watcher sees what appears whole and what goes`() throws {
     let watcher = try DirectoryWatcher()
     let watch = try watcher.add(temporary.path)

@@ -18,7 +18,7 @@ private struct Token: ~Copyable, Sendable {
   deinit { living.value.subtract(1, ordering: .relaxed) }
 }
 
-private final class Counter: Sendable {
+final class Counter: Sendable {
   let value = Atomic(0)
   var now: Int { value.load(ordering: .sequentiallyConsistent) }
 }
