@@ -2,6 +2,7 @@
 #pragma once
 #include <curl/curl.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -16,6 +16,8 @@ package struct UploadConfiguration: Sendable {
   package var retryRefused = false
   /// Where an S3 bucket is served; nil for Amazon's own.
   package var s3Endpoint: ServerURL?
+  /// How objects are addressed; nil for what is usual at the endpoint.
+  package var s3Style: S3Bucket.Style?
   /// Bits a second, audio included; nil for a recording whose bitrate cannot be changed.
   package var ladder: (full: Double, fallback: Double)?
 

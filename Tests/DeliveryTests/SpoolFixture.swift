@@ -21,7 +21,7 @@ struct SpoolFixture {
 
   static func key(_ recording: String = "talk", run: Int = 0, rendition: String = "main") -> RunKey {
     RunKey(
-      recording: RecordingName(recording)!, rendition: RenditionName(rendition)!,
+      recording: RecordingName(recording) ?? .main, rendition: RenditionName(rendition) ?? .main,
       run: RunName(start: WallClockTime(milliseconds: start.milliseconds + Int64(run) * 3_600_000), suffix: 0xa3f1))
   }
 

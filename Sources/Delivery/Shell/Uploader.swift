@@ -77,7 +77,7 @@ package final class Uploader: Sendable {
     do throws(ClientError) {
       switch configuration.target.scheme {
       case .http, .https: return try HTTPTarget(configuration)
-      case .s3: throw ClientError(operation: "send to", subject: "\(configuration.target)", cause: "not yet")
+      case .s3: return try S3Target(configuration)
       case .file: break
       }
     } catch {

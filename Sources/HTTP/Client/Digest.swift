@@ -42,6 +42,15 @@ import CCurl
   }
 }
 
+/// HMAC-SHA-256 (RFC 2104), 32 bytes.
+func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
+  unsafe [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+    var written: UInt32 = 0
+    _ = unsafe HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, buffer.baseAddress, &written)
+    count = Int(written)
+  }
+}
+
 /// A field value of `Content-Digest` (RFC 9530 §2): the digest as a structured-field byte sequence (RFC 8941 §3.3.5).
 package func contentDigest(sha256 digest: [UInt8]) -> String { "sha-256=:\(base64(digest)):" }
 

@@ -36,6 +36,8 @@ package struct Request: Sendable {
   package var answerLimit: Duration?
   /// Bytes of the response body that are kept; the rest is read and dropped.
   package var responseLimit: Int
+  /// The response body's SHA-256 is computed as it comes, so that a file can be compared without being held.
+  package var digestsResponse = false
   /// An earlier attempt failed: goes on a new connection, since the kept ones may be dead without knowing it.
   package var isRetry = false
 

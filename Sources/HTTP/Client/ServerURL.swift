@@ -106,6 +106,12 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
   /// Scheme, host and port: credentials given for one origin are not for another (RFC 6454 §5).
   package var origin: String { "\(scheme.rawValue)://\(host)\(port.map { ":\($0)" } ?? "")" }
 
+  /// The `Host` field (RFC 9110 §7.2): with the port where it is not the scheme's own.
+  var hostField: String {
+    let own = scheme == .https ? 443 : 80
+    return port.map { $0 == own ? host : "\(host):\($0)" } ?? host
+  }
+
   package func hasSameOrigin(as other: ServerURL) -> Bool {
     (scheme, host, effectivePort) == (other.scheme, other.host, other.effectivePort)
   }

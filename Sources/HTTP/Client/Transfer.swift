@@ -17,6 +17,7 @@ import Platform
   private let errorText: UnsafeMutablePointer<CChar>
   private var position: Int64 = 0
   private var bodyProblem: String?
+  private var responseDigest: RunningDigest?
   private var redirects = 0
   private var carriesCredentials = true
   /// Bytes the peer was known to have taken at the last look.
@@ -57,6 +58,7 @@ import Platform
   private func prepare() throws(ClientError) {
     unsafe curl_easy_reset(curl)
     response = ResponseReader(bodyLimit: request.responseLimit)
+    responseDigest = request.digestsResponse ? try RunningDigest() : nil
     position = 0
     let this = unsafe Unmanaged.passUnretained(self).toOpaque()
     try unsafe set(CURLOPT_ERRORBUFFER, pointer: errorText)
@@ -132,19 +134,17 @@ import Platform
   }
 
   private func applySignature(_ credentials: AWSCredentials) throws(ClientError) {
-    let digest: String
+    let payload: String
     switch request.body {
-    case .none: digest = hexadecimal(try SHA256Digest.of([]))
-    case .bytes(let bytes): digest = hexadecimal(try SHA256Digest.of(bytes))
-    case .file(let file): digest = hexadecimal(file.sha256)
+    case .none: payload = hexadecimal(try SHA256Digest.of([]))
+    case .bytes(let bytes): payload = hexadecimal(try SHA256Digest.of(bytes))
+    case .file(let file): payload = hexadecimal(file.sha256)
     }
-    // curl 7.88 signs the digest it finds in this header, and the date it finds in the other.
-    try appendHeader("x-amz-content-sha256: \(digest)")
-    try appendHeader("X-Amz-Date: \(basicTimestamp(WallClock.now() + credentials.clockSkew))")
-    if let token = credentials.sessionToken { try appendHeader("x-amz-security-token: \(token)") }
-    try set(CURLOPT_AWS_SIGV4, "aws:amz:\(credentials.region):s3")
-    try set(CURLOPT_USERNAME, credentials.accessKey)
-    try set(CURLOPT_PASSWORD, credentials.secretKey)
+    let signature = AWSSignature(credentials: credentials, time: WallClock.now() + credentials.clockSkew)
+    let fields = try signature.fields(
+      method: request.method.rawValue, host: request.url.hostField, path: request.url.path, query: request.url.query,
+      payload: payload)
+    for field in fields { try appendHeader("\(field.name): \(field.value)") }
   }
 
   private func appendHeader(_ line: String) throws(ClientError) {
@@ -219,7 +219,10 @@ import Platform
   }
 
   func receiveHeader(_ line: RawSpan) { response.header(line) }
-  func receiveBody(_ bytes: RawSpan) { response.body(bytes) }
+  func receiveBody(_ bytes: RawSpan) {
+    response.body(bytes)
+    responseDigest?.update(bytes)
+  }
 
   // MARK: Watched and ended by the engine
 
@@ -247,6 +250,7 @@ import Platform
     var outcome = response.outcome(now: WallClock.now())
     outcome.bytesSent = position
     outcome.elapsed = .now - started
+    if code == CURLE_OK { outcome.bodySHA256 = responseDigest?.finish() }
     if code != CURLE_OK {
       outcome.failure = bodyProblem != nil ? .unreadableBody : failure(of: code)
       outcome.detail = bodyProblem ?? curlText(code)
@@ -318,6 +322,16 @@ import Platform
     var value = 0
     return unsafe segrec_curl_get_long(curl, info, &value) == CURLE_OK ? value : 0
   }
+}
+
+/// A digest of a response as it comes.
+private final class RunningDigest {
+  private var digest: SHA256Digest?
+
+  init() throws(ClientError) { digest = try SHA256Digest() }
+
+  func update(_ bytes: RawSpan) { digest?.update(bytes) }
+  func finish() -> [UInt8]? { digest.take()?.finish() }
 }
 
 extension Duration {

@@ -40,6 +40,8 @@ package struct TransferOutcome: Sendable, Equatable {
   package var contentLength: Int64?
   /// The first bytes of the response body, `responseLimit` at most.
   package var body: [UInt8] = []
+  /// SHA-256 of the whole response body, where the request asked for it and it was read to its end.
+  package var bodySHA256: [UInt8]?
   /// Bytes of the request body handed to the connection.
   package var bytesSent: Int64 = 0
   /// From the start to the end of the transfer.

@@ -1,0 +1,38 @@
+/// Where the objects of `s3://bucket/prefix` are.
+package struct S3Bucket: Hashable, Sendable {
+  package enum Style: String, Sendable, CaseIterable {
+    /// `https://bucket.endpoint/key`
+    case virtualHost = "virtual"
+    /// `https://endpoint/bucket/key`
+    case path
+  }
+
+  /// Of the prefix; objects are `base/key`.
+  package let base: ServerURL
+
+  /// - Parameters:
+  ///   - url: an `s3` URL.
+  ///   - endpoint: where the service is; nil for Amazon's in `region`.
+  ///   - style: nil for the usual: a bucket below a given endpoint's path, else in the host name. A bucket with a dot in
+  ///     its name fits no certificate as a host and always goes into the path.
+  package init(_ url: ServerURL, endpoint: ServerURL?, region: String, style: Style? = nil) {
+    let service = endpoint ?? ServerURL(scheme: .https, host: "s3.\(region).amazonaws.com")
+    let wanted = style ?? (endpoint == nil ? .virtualHost : .path)
+    if wanted == .virtualHost, !url.host.contains(".") {
+      base = ServerURL(
+        scheme: service.scheme, host: "\(url.host).\(service.host)", port: service.port, path: service.path + url.path)
+    } else {
+      base = ServerURL(
+        scheme: service.scheme, host: service.host, port: service.port, path: "\(service.path)/\(url.host)\(url.path)")
+    }
+  }
+
+  /// The error code of an S3 answer (`<Code>SlowDown</Code>`); nil where there is none.
+  package static func errorCode(in body: [UInt8]) -> String? {
+    let text = String(decoding: body, as: UTF8.self)
+    let parts = text.split(separator: "<Code>", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    let code = parts[1].prefix { $0 != "<" }
+    return code.utf8.count <= 64 && code.allSatisfy { $0.isLetter || $0.isNumber } ? String(code) : nil
+  }
+}
