@@ -15,8 +15,10 @@ struct UploadArguments {
   var catchUp = DeliveryPlan.CatchUp.oldest
   var parallel = 3
   var drainTimeout: Duration = .seconds(30)
+  var s3Endpoint: String?
+  var s3Region: String?
 
-  static var groups: [OptionGroup<UploadArguments>] { [sending, identity] }
+  static var groups: [OptionGroup<UploadArguments>] { [sending, identity, bucket] }
 
   private static var sending: OptionGroup<UploadArguments> {
     OptionGroup(
@@ -24,7 +26,7 @@ struct UploadArguments {
       options: [
         Option(
           "--upload", "URL",
-          "The server: http://, https://, or file:///dir. ${NAME} is taken from the environment."
+          "The server: http://, https://, s3://bucket/prefix or file:///dir. ${NAME} is taken from the environment."
         ) { (arguments, text) throws(UsageError) in arguments.address = text },
         Option("--catch-up", "ORDER", "After an outage send oldest or newest first (default oldest).") {
           (arguments, text) throws(UsageError) in
@@ -70,6 +72,35 @@ struct UploadArguments {
       ])
   }
 
+  private static var bucket: OptionGroup<UploadArguments> {
+    OptionGroup(
+      title: "S3 (keys come from the environment or ~/.aws/credentials, as for Amazon's tools):",
+      options: [
+        Option("--s3-endpoint", "URL", "Where the bucket is served (default: Amazon's).") {
+          (arguments, text) throws(UsageError) in arguments.s3Endpoint = text
+        },
+        Option("--s3-region", "NAME", "The region that signatures name (default: AWS_REGION, else us-east-1).") {
+          (arguments, text) throws(UsageError) in arguments.s3Region = text
+        },
+      ])
+  }
+
+  /// Where a bucket is, and with which keys.
+  private func configureBucket(_ configuration: inout UploadConfiguration) throws(Failure) {
+    do throws(UsageError) {
+      configuration.s3Endpoint = try s3Endpoint.map { (text) throws(UsageError) in
+        try UploadArguments.url("--s3-endpoint", text)
+      }
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    do throws(ClientError) {
+      configuration.credentials.aws = try AWSCredentialSource(region: s3Region, variable: Environment.value)
+    } catch {
+      throw Failure(.usage, "--upload: \(error)")
+    }
+  }
+
   /// Nil where there is no `--upload`.
   func optionalConfiguration() throws(Failure) -> (configuration: UploadConfiguration, secrets: [String])? {
     guard let address else { return nil }
@@ -78,7 +109,7 @@ struct UploadArguments {
     do throws(UsageError) {
       let (text, fromEnvironment) = try expandEnvironment("--upload", address, lookup: Environment.value)
       secrets += fromEnvironment
-      target = try UploadArguments.target(text)
+      target = try UploadArguments.url("--upload", text)
     } catch {
       throw Failure(.usage, Redaction(secrets: secrets).masked(error.description))
     }
@@ -92,6 +123,12 @@ struct UploadArguments {
     configuration.client.maximumRate = maximumRate
     configuration.credentials.tokenFile = tokenFile
     configuration.credentials.netrcFile = netrcFile
+    if target.scheme == .s3 {
+      try configureBucket(&configuration)
+      secrets += ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"].compactMap(Environment.value)
+    } else if s3Endpoint != nil || s3Region != nil {
+      throw Failure(.usage, "--s3-endpoint and --s3-region go with --upload s3://bucket/prefix")
+    }
     if let token = Environment.value("SEGREC_TOKEN"), !token.isEmpty {
       configuration.credentials.token = token
       secrets.append(token)
@@ -111,11 +148,11 @@ struct UploadArguments {
     return (configuration, secrets)
   }
 
-  private static func target(_ text: String) throws(UsageError) -> ServerURL {
+  private static func url(_ option: String, _ text: String) throws(UsageError) -> ServerURL {
     do throws(ServerURL.ParseError) {
       return try ServerURL(text)
     } catch {
-      throw UsageError("--upload", error.description)
+      throw UsageError(option, error.description)
     }
   }
 }
