@@ -37,14 +37,17 @@ private let sound = TimelineTrack(timeBase: RationalTime(1, 48_000), usualDurati
 private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
 
 @Suite struct `Media timeline` {
-  @Test func `the earliest first time of all tracks becomes 0 for all together`() {
+  @Test(arguments: [Int64(24_000), 43_200, 47_520, 48_480])
+  func `the first time becomes 0 for all tracks together, in whole frames of the picture`(start: Int64) {
+    // The picture begins at 1 s; a frame lasts 40 ms, and what is left of one is cut from the sound.
     var feed = Feed([video, sound], .stored)
     for n in 0..<10 { feed.place(90_000 + Int64(n) * 3600, track: 0) }
     #expect(feed.placed[0].isEmpty, "nothing is placed before the sound is known")
-    for n in 0..<10 { feed.place(47_520 + Int64(n) * 1024, track: 1) }
+    for n in 0..<10 { feed.place(start + Int64(n) * 1024, track: 1) }
     feed.finish()
-    #expect(feed.placed[1].first?.pts == 0)
-    #expect(feed.placed[0].first?.pts == 900, "10 ms after the sound")
+    let lead = min(48_000, max(0, (48_000 - start) / 1920 * 1920))
+    #expect(feed.placed[0].first?.pts == lead * 90 / 48)
+    #expect(feed.placed[1].first?.pts == start - 48_000 + lead)
     #expect(feed.placed[0].count == 10)
   }
 
@@ -102,9 +105,11 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
       }
     }
     feed.finish()
-    #expect(feed.placed[0].map(\.dts) == (0..<300).map { $0 * 3600 })
+    let frames: [Int64] = (0..<300).map { $0 * 3600 }
+    let halves: [Int64] = (0..<600).map { $0 * 1800 }
+    #expect(feed.placed[0].map(\.dts) == frames)
     #expect(feed.placed[0].allSatisfy { $0.run == 0 && $0.pts == $0.dts + reorder * 3600 })
-    #expect(feed.placed[1].map(\.pts) == (0..<600).map { $0 * 1800 })
+    #expect(feed.placed[1].map(\.pts) == halves)
     #expect(feed.timeline.repairs == 0)
   }
 
@@ -117,7 +122,8 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
       feed.place(n * 3600, duration: 3600, track: 1)
     }
     feed.finish()
-    #expect(feed.placed[0].map(\.pts) == (0..<100).map { $0 * 3600 })
+    let frames: [Int64] = (0..<100).map { $0 * 3600 }
+    #expect(feed.placed[0].map(\.pts) == frames)
     #expect(feed.placed[0].allSatisfy { $0.run == 0 })
   }
 
@@ -144,7 +150,8 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     var feed = Feed([copiedVideo], .streamed)
     for n in 0..<Int64(100) { feed.place(n * 3600 + (n >= 60 ? 9_000_000 : 0), key: n % 25 == 0) }
     feed.finish()
-    #expect(feed.placed[0].filter { $0.run == 1 }.map(\.pts) == (0..<25).map { $0 * 3600 })
+    let frames: [Int64] = (0..<25).map { $0 * 3600 }
+    #expect(feed.placed[0].filter { $0.run == 1 }.map(\.pts) == frames)
     #expect(feed.dropped[0] == 15)
   }
 
@@ -155,7 +162,8 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
       if !(100..<180).contains(n) { feed.place(n * 3600, duration: 3600, track: 1) }
     }
     feed.finish()
-    #expect(feed.placed[1].map(\.pts) == (0..<300).filter { !(100..<180).contains($0) }.map { $0 * 3600 })
+    let there: [Int64] = (0..<300).filter { !(100..<180).contains($0) }
+    #expect(feed.placed[1].map(\.pts) == there.map { $0 * 3600 })
     #expect(feed.placed[1].allSatisfy { $0.run == 0 })
   }
 
@@ -166,7 +174,8 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
       feed.place(n * 3600 - (n >= 100 ? 450_000 : 0), duration: 3600, track: 1)
     }
     feed.finish()
-    #expect(feed.placed[1].map(\.pts) == (0..<300).map { $0 * 3600 })
+    let frames: [Int64] = (0..<300).map { $0 * 3600 }
+    #expect(feed.placed[1].map(\.pts) == frames)
   }
 
   @Test func `stored media may pause where a stream may not`() {
@@ -208,7 +217,8 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     var feed = Feed([video], policy)
     for n in 0..<Int64(20) { feed.place(n * 3600 + (n >= 10 ? 900_000_000 : 0)) }
     feed.finish()
-    #expect(feed.placed[0].map(\.pts) == (0..<20).map { $0 * 3600 })
+    let frames: [Int64] = (0..<20).map { $0 * 3600 }
+    #expect(feed.placed[0].map(\.pts) == frames)
   }
 
   @Test func `a track that never comes does not hold the others for ever`() {
