@@ -30,9 +30,8 @@ package struct S3Bucket: Hashable, Sendable {
   /// The error code of an S3 answer (`<Code>SlowDown</Code>`); nil where there is none.
   package static func errorCode(in body: [UInt8]) -> String? {
     let text = String(decoding: body, as: UTF8.self)
-    let parts = text.split(separator: "<Code>", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return nil }
-    let code = parts[1].prefix { $0 != "<" }
+    guard let tag = text.utf8.firstRange(of: "<Code>".utf8) else { return nil }
+    let code = text[tag.upperBound...].prefix { $0 != "<" }
     return code.utf8.count <= 64 && code.allSatisfy { $0.isLetter || $0.isNumber } ? String(code) : nil
   }
 }

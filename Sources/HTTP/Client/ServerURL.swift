@@ -196,7 +196,7 @@ extension Sequence where Element == UInt8 {
 
 extension String.UTF8View {
   /// Where `part` first stands.
-  fileprivate func firstRange(of part: String.UTF8View) -> Range<String.Index>? {
+  func firstRange(of part: String.UTF8View) -> Range<String.Index>? {
     guard let offset = firstOffset(of: part) else { return nil }
     let start = index(startIndex, offsetBy: offset)
     return start..<index(start, offsetBy: part.count)

@@ -14,7 +14,7 @@ struct ListeningSocket: ~Copyable {
       case .ipv4: AF_INET
       case .ipv6, .any: AF_INET6
       }
-    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
       // A kernel without IPv6 has no [::]; every IPv4 address is the next best.
       if address.host == .any, errno == EAFNOSUPPORT {

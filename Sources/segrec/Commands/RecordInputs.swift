@@ -19,7 +19,7 @@ struct RecordInputs {
     }
     var inputs: [RecordingConfiguration.Input] = []
     var secrets: [String] = []
-    let typed = arguments.sources.flatMap { userinfo(of: $0.text).filter { !$0.contains("${") } }
+    let typed = arguments.sources.flatMap { userinfo(of: $0.text).filter { !$0.contains("$") } }
     do throws(SystemError) {
       try ProcessTitle.scrub(typed)
     } catch {
@@ -42,11 +42,11 @@ struct RecordInputs {
 
 /// The stream key of an RTMP address: the last component of its path, with which anybody could publish.
 func streamKey(of url: String) -> [String] {
-  guard let scheme = url.utf8.firstRange(of: "://".utf8), url[..<scheme.lowerBound].lowercased().hasPrefix("rtmp")
+  guard let (scheme, rest) = splitScheme(url), scheme.hasPrefix("rtmp")
   else {
     return []
   }
-  let path = url[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst()
+  let path = rest.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst()
   // `rtmp://host/app` has no key.
   return path.count >= 2 ? path.suffix(1).map(String.init) : []
 }
@@ -55,20 +55,25 @@ func streamKey(of url: String) -> [String] {
 func comesInRealTime(_ input: RecordingConfiguration.Input) -> Bool {
   let devices = ["x11grab", "kmsgrab", "fbdev", "v4l2", "video4linux2", "alsa", "pulse", "jack", "oss", "sndio"]
   if let format = input.format, devices.contains(format) { return true }
-  guard let scheme = input.url.utf8.firstRange(of: "://".utf8) else { return false }
-  let name = input.url[..<scheme.lowerBound].lowercased()
-  return ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp"].contains(name)
+  guard let (scheme, _) = splitScheme(input.url) else { return false }
+  return ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp"].contains(scheme)
 }
 
 /// What is secret in a URL's userinfo (RFC 3986 §3.2.1): the password, or all of it where there is no colon, and the
 /// whole as it stands.
 func userinfo(of url: String) -> [String] {
-  guard let scheme = url.utf8.firstRange(of: "://".utf8) else { return [] }
-  let authority = url[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+  guard let (_, rest) = splitScheme(url) else { return [] }
+  let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
   // A password typed without percent-encoding may hold an @ of its own: the last one ends it.
   guard let at = authority.lastIndex(of: "@") else { return [] }
   let whole = authority[..<at]
   guard let colon = whole.firstIndex(of: ":") else { return whole.isEmpty ? [] : [String(whole)] }
   let password = whole[whole.index(after: colon)...]
   return password.isEmpty ? [] : [String(whole), String(password)]
+}
+
+/// A URL's scheme in lower case, and what follows its `://`; nil for a path.
+private func splitScheme(_ url: String) -> (scheme: String, rest: Substring)? {
+  guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return nil }
+  return (url[..<colon].lowercased(), url[colon...].dropFirst(3))
 }

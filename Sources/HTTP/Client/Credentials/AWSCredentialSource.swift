@@ -90,9 +90,8 @@ package struct AWSCredentialSource: Sendable, Equatable {
 
   /// The value of a string member of a flat JSON object. Keys and tokens have no escapes but `\/`.
   static func string(_ name: String, in json: String) -> String? {
-    let parts = json.split(separator: "\"\(name)\"", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return nil }
-    let afterColon = trimmed(trimmed(parts[1]).drop { $0 == ":" })
+    guard let member = json.utf8.firstRange(of: "\"\(name)\"".utf8) else { return nil }
+    let afterColon = trimmed(trimmed(json[member.upperBound...]).drop { $0 == ":" })
     guard afterColon.hasPrefix("\"") else { return nil }
     let value = afterColon.dropFirst().prefix { $0 != "\"" }
     return String(value.filter { $0 != "\\" })
