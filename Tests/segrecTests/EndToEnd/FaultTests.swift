@@ -74,6 +74,7 @@ import Testing
     #expect(sequences(names) == Array(0..<names.count))
     #expect(directory.files(below: "spool").allSatisfy { !$0.hasSuffix(".part") })
     let playlist = "\(origin.address)/talk/vod.m3u8"
+    #expect(try eventually(within: 5) { try HTTP.get(playlist).status == 200 })
     try Media.decode(playlist)
     let video = try #require(try Media.stream(playlist, "v"))
     #expect(video.duration > lived - 1.2)
@@ -117,7 +118,12 @@ import Testing
     try program.wait(for: "segment")
     program.send(signal: signal)
     #expect(try program.wait().status == 0, "\(program.errors)")
-    #expect(try HTTP.get("\(origin.address)/talk/main/vod.m3u8").body.contains("#EXT-X-ENDLIST"))
+    // The list of the whole recording is written behind the last acknowledgement.
+    let isEnded = try eventually(within: 5) {
+      try HTTP.get("\(origin.address)/talk/main/vod.m3u8").body.contains("#EXT-X-ENDLIST")
+        && HTTP.get("\(origin.address)/talk/vod.m3u8").status == 200
+    }
+    #expect(isEnded)
     try Media.decode("\(origin.address)/talk/vod.m3u8")
   }
 }
