@@ -13,11 +13,14 @@ final class OriginHandler: RequestHandler {
   let counters: ServeCounters
   let index: RecordingIndex
   let waiters: PlaylistWaiters
+  let exports: ExportShelf
+  /// Whether clients may wait for a playlist's next entry.
+  let canWait: Bool
   private let server = Mutex<HTTPServer?>(nil)
 
   init(
     configuration: ServeConfiguration, tree: Tree, log: Log, commits: CommitQueue, counters: ServeCounters,
-    index: RecordingIndex
+    index: RecordingIndex, exports: ExportShelf, canWait: Bool
   ) {
     self.configuration = configuration
     self.tree = tree
@@ -25,6 +28,8 @@ final class OriginHandler: RequestHandler {
     self.commits = commits
     self.counters = counters
     self.index = index
+    self.exports = exports
+    self.canWait = canWait
     // Half of what may connect: uploads must find room.
     waiters = PlaylistWaiters(capacity: configuration.limits.connections / 2)
   }
@@ -46,6 +51,7 @@ final class OriginHandler: RequestHandler {
     case .delete where route == .session: return .now(closedSession(request))
     case .get, .head:
       if case .playlist(let path) = route, access.mayRead(path.recording) { return playlist(path, request) }
+      if case .export(let recording) = route, access.mayRead(recording) { return exports.export(recording, request) }
       return .now(read(route, request, access))
     case .post, .delete, .other: break
     }
@@ -112,6 +118,7 @@ final class OriginHandler: RequestHandler {
       guard access.mayRead(name) else { return unauthorized(offersBasic: false) }
       return timeline(name, request.headers)
     case .session: return Response.text(405, "POST a token here").adding("Allow", "POST, DELETE, OPTIONS")
+    case .export: return unauthorized(offersBasic: true)
     case .playlist: return forOtherSites(unauthorized(offersBasic: true))
     case .entry(let entry):
       guard access.mayRead(entry.key.recording) else { return forOtherSites(unauthorized(offersBasic: true)) }

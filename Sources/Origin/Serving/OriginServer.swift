@@ -9,23 +9,27 @@ package final class OriginServer: Sendable {
   private let configuration: ServeConfiguration
   private let tree: Tree
   private let log: Log
+  private let news: PlaylistNews?
   private let onArrival: @Sendable (EntryPath) -> Void
   private let parts: Mutex<Parts?>
 
   private struct Parts {
     let server: HTTPServer
-    let handler: OriginHandler
     let commits: CommitQueue
+    let exports: ExportShelf
   }
 
-  /// - Parameter onArrival: called for each new file once it is durable, before the uploader hears of it; must return
-  ///   at once.
+  /// - Parameters:
+  ///   - news: where stitching publishes its updates; without it no client is promised that it may wait for one.
+  ///   - onArrival: called for each new file once it is durable, before the uploader hears of it; must return at once.
   package init(
-    _ configuration: ServeConfiguration, tree: Tree, log: Log, onArrival: @escaping @Sendable (EntryPath) -> Void
+    _ configuration: ServeConfiguration, tree: Tree, log: Log, news: PlaylistNews? = nil,
+    onArrival: @escaping @Sendable (EntryPath) -> Void
   ) {
     self.configuration = configuration
     self.tree = tree
     self.log = log
+    self.news = news
     self.onArrival = onArrival
     parts = Mutex(nil)
   }
@@ -38,7 +42,9 @@ package final class OriginServer: Sendable {
     let index = RecordingIndex(tree)
     let onArrival = onArrival
     let commits: CommitQueue
+    let exports: ExportShelf
     do throws(SystemError) {
+      exports = try ExportShelf(tree, reserve: configuration.reserve, log: log)
       commits = try CommitQueue(
         threads: configuration.commitThreads, capacity: configuration.limits.connections, log: log, counters: counters
       ) { entry, bytes in
@@ -49,33 +55,29 @@ package final class OriginServer: Sendable {
       throw .system("\(error)")
     }
     let handler = OriginHandler(
-      configuration: configuration, tree: tree, log: log, commits: commits, counters: counters, index: index)
+      configuration: configuration, tree: tree, log: log, commits: commits, counters: counters, index: index,
+      exports: exports, canWait: news != nil)
     do throws(HTTPServerError) {
       let server = try HTTPServer(
         listeningOn: configuration.address, identity: configuration.identity, threads: configuration.threads,
         limits: configuration.limits, handler: handler)
       handler.observe(server)
-      parts.withLock { $0 = Parts(server: server, handler: handler, commits: commits) }
+      news?.subscribe { update in handler.playlistChanged(update) }
+      parts.withLock { $0 = Parts(server: server, commits: commits, exports: exports) }
       return server.address
     } catch {
       commits.stop()
+      exports.stop()
       throw .server(error)
     }
-  }
-
-  /// A live playlist has been written: clients that waited for its next entry are answered. For `StitchService`'s
-  /// `onUpdate`.
-  package func playlistChanged(_ update: StitchUpdate) {
-    let handler = parts.withLock { $0?.handler }
-    handler?.playlistChanged(
-      PlaylistPath(recording: update.recording, rendition: update.rendition, kind: .live),
-      nextSequence: update.nextSequence, isEnded: update.isEnded)
   }
 
   /// Lets requests under way finish, makes durable what has been received, and stops. Later calls do nothing.
   package func stop() {
     guard let parts = parts.withLock({ $0.take() }) else { return }
+    news?.subscribe(nil)
     parts.server.stop(grace: configuration.grace)
+    parts.exports.stop()
     parts.commits.stop()
   }
 }

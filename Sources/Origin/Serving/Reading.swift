@@ -56,7 +56,7 @@ extension OriginHandler {
   /// no body while nothing is new, on every server that has the same playlist.
   func playlist(_ path: PlaylistPath, _ request: IncomingRequest) -> Answer {
     do throws(StorageError) {
-      guard path.kind == .live, path.rendition != nil else {
+      guard path.kind == .live, path.rendition != nil, canWait else {
         guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
         return .now(forOtherSites(derived(bytes, contentType: Self.playlistType, request.headers)))
       }
@@ -110,8 +110,9 @@ extension OriginHandler {
   }
 
   /// A live playlist has changed: answers those who waited for it.
-  func playlistChanged(_ path: PlaylistPath, nextSequence: Int, isEnded: Bool) {
-    let ready = waiters.take(path, nextSequence: nextSequence, isEnded: isEnded)
+  func playlistChanged(_ update: StitchUpdate) {
+    let path = PlaylistPath(recording: update.recording, rendition: update.rendition, kind: .live)
+    let ready = waiters.take(path, nextSequence: update.nextSequence, isEnded: update.isEnded)
     guard !ready.isEmpty else { return }
     do throws(StorageError) {
       guard let bytes = try readPlaylist(path) else { return }

@@ -14,6 +14,8 @@ enum Route: Equatable {
   /// Where the page trades a token for a cookie.
   case session
   case playlist(PlaylistPath)
+  /// `<recording>/<recording>.mp4`: all of it as one file.
+  case export(RecordingName)
   case entry(EntryPath)
 
   init?(_ components: [String]) {
@@ -34,6 +36,8 @@ enum Route: Equatable {
         self = .recording(name)
       } else if let playlist = PlaylistPath(components) {
         self = .playlist(playlist)
+      } else if components.count == 2, let name = RecordingName(components[0]), components[1] == name.text + ".mp4" {
+        self = .export(name)
       } else {
         return nil
       }
@@ -46,7 +50,7 @@ enum Route: Equatable {
 
   var methods: [String] {
     switch self {
-    case .page, .health, .metrics, .recordings, .recording, .playlist: ["GET", "HEAD", "OPTIONS"]
+    case .page, .health, .metrics, .recordings, .recording, .playlist, .export: ["GET", "HEAD", "OPTIONS"]
     case .session: ["POST", "DELETE", "OPTIONS"]
     case .entry: ["GET", "HEAD", "PUT", "OPTIONS"]
     }
@@ -57,7 +61,7 @@ enum Route: Equatable {
   var isForOtherSites: Bool {
     switch self {
     case .playlist, .entry: true
-    case .page, .health, .metrics, .recordings, .recording, .session: false
+    case .page, .health, .metrics, .recordings, .recording, .export, .session: false
     }
   }
 }

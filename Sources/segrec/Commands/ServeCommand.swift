@@ -90,8 +90,9 @@ enum ServeCommand: Command {
     configuration.identity = try identity(arguments)
     let tree = try openTree("--root", arguments.root, create: true)
     let stopping = try Stopping()
-    let stitcher = StitchService(tree, arguments.stitching.configuration, log: log)
-    let server = OriginServer(configuration, tree: tree, log: log) { stitcher.hint($0) }
+    let news = PlaylistNews()
+    let stitcher = StitchService(tree, arguments.stitching.configuration, log: log) { news.publish($0) }
+    let server = OriginServer(configuration, tree: tree, log: log, news: news) { stitcher.hint($0) }
     do throws(StitchConfigurationError) {
       try arguments.stitching.configuration.validate()
     } catch {

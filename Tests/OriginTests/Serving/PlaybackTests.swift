@@ -154,3 +154,27 @@ struct `Page in a browser` {
     try shoot(browser, "no-player")
   }
 }
+
+@Suite(.enabled(if: SampleRun.isAvailable)) struct `Download of a whole recording` {
+  @Test func `is one MP4, whole or in parts, and leaves no file behind`() throws {
+    let served = try ServedTree()
+    let client = try served.client()
+    try SampleRun(recording: "lecture", start: now - 60_000, seconds: 10).upload(to: client, marker: "2.end")
+    let files = served.files()
+    let answer = try client.request("GET", "/lecture/lecture.mp4")
+    #expect(answer.status == 200)
+    #expect(answer["content-disposition"] == "attachment; filename=\"lecture.mp4\"")
+    #expect(String(decoding: answer.body[4..<8], as: UTF8.self) == "ftyp")
+    let part = try client.request("GET", "/lecture/lecture.mp4", headers: ["Range: bytes=4-7"])
+    #expect(part.status == 206 && part.text == "ftyp")
+    #expect(try client.request("HEAD", "/lecture/lecture.mp4")["content-length"] == "\(answer.body.count)")
+    #expect(served.files() == files)
+    let path = served.directory.file("out.mp4")
+    try Data(answer.body).write(to: URL(fileURLWithPath: path))
+    let duration = try Program.tool(
+      "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path])
+    #expect(abs((Double(duration.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) - 10) < 0.1)
+    #expect(try client.request("GET", "/nothing/nothing.mp4").status == 404)
+    #expect(try client.request("GET", "/lecture/other.mp4").status == 404)
+  }
+}

@@ -3,7 +3,6 @@ import HLS
 import HTTP
 import Platform
 import Storage
-import Synchronization
 import TestKit
 
 @testable import Origin
@@ -31,14 +30,9 @@ final class ServedTree {
     if let gapAfter {
       var stitch = StitchConfiguration()
       stitch.policy.gapAfter = gapAfter
-      // Each needs the other; the service is told of the server once it is there.
-      let waiting = Mutex<OriginServer?>(nil)
-      let service = StitchService(tree, stitch, log: log) { update in
-        waiting.withLock { $0 }?.playlistChanged(update)
-      }
-      server = OriginServer(configuration, tree: tree, log: log, onArrival: { service.hint($0) })
-      let server = server
-      waiting.withLock { $0 = server }
+      let news = PlaylistNews()
+      let service = StitchService(tree, stitch, log: log) { news.publish($0) }
+      server = OriginServer(configuration, tree: tree, log: log, news: news, onArrival: { service.hint($0) })
       try service.start()
       stitching = service
     } else {

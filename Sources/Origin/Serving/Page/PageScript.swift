@@ -70,8 +70,10 @@ extension Page {
       // The list
       const state = r => {
         if (r.state === 'ended') return ['ended', 'badge']
-        const silence = clock - r.lastArrival
-        return silence < 30000 ? ['live', 'badge live'] : ['silent for ' + span(silence), 'badge silent']
+        const silence = clock - r.lastArrival, behind = clock - r.end
+        if (silence > 30000) return ['silent for ' + span(silence), 'badge silent']
+        // The name of the newest segment tells how much the recorder still has to send.
+        return behind < 30000 ? ['live', 'badge live'] : ['live, ' + span(behind) + ' behind', 'badge silent']
       }
       function card(r) {
         const item = make('li'), link = make('a')
@@ -121,8 +123,10 @@ extension Page {
       function explain() {
         const link = make('a', location.origin + source())
         link.href = source()
+        const file = make('a', open.name + '.mp4')
+        file.href = '/' + open.name + '/' + open.name + '.mp4'
         show('This browser has no player for HLS. Chrome 142 or newer, Edge and Safari have one; '
-          + 'VLC, mpv and ffplay play this link: ', link)
+          + 'VLC, mpv and ffplay play this link: ', link, ' All of it as one file: ', file)
       }
       const start = () => video.play().catch(e => {
         if (e.name === 'NotAllowedError') { video.muted = true; video.play().catch(() => {}) }
@@ -185,7 +189,7 @@ extension Page {
         spans = answer.spans.map(s => ({ kind: s[0], run: s[1], start: s[2], ms: s[3], count: s[4] }))
         clock = answer.now
         const wasLive = open.state === 'live' && !isFirst
-        open.state = answer.state
+        Object.assign(open, { state: answer.state, lastArrival: answer.lastArrival, end: answer.end })
         if (isFirst) {
           const tracks = answer.renditions.map(r => new Option(r === 'main' ? 'picture and sound' : r, r))
           $('sound').replaceChildren(new Option('all', ''), ...tracks)
@@ -252,13 +256,15 @@ extension Page {
         const there = parts().reduce((n, s) => n + s.ms, 0)
         $('facts').textContent = '· ' + span(there) + ' in ' + runs + (runs === 1 ? ' run' : ' runs')
           + (gone ? ', ' + gone + ' segments missing' : '')
-        const badge = $('badge')
-        badge.textContent = isLive() ? (clock - to < 30000 ? 'live' : 'silent for ' + span(clock - to)) : 'ended'
-        badge.className = isLive() ? (clock - to < 30000 ? 'live' : 'silent') : ''
+        const badge = $('badge'), [text, type] = state(open)
+        badge.textContent = text
+        badge.className = type
         $('toLive').hidden = !isLive()
         const stream = make('a', source())
         stream.href = source()
-        $('links').replaceChildren('Stream for other players: ', stream)
+        const file = make('a', open.name + '.mp4')
+        file.href = '/' + open.name + '/' + open.name + '.mp4'
+        $('links').replaceChildren('Stream for other players: ', stream, ' · All of it as one file: ', file)
       }
       function seekTo(media) {
         const first = begin(), last = edge()
