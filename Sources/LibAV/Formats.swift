@@ -59,6 +59,7 @@ package struct CodecID: Hashable, Sendable, CustomStringConvertible {
   package static let vp8 = CodecID(AV_CODEC_ID_VP8)
   package static let vp9 = CodecID(AV_CODEC_ID_VP9)
   package static let mpeg4 = CodecID(AV_CODEC_ID_MPEG4)
+  package static let rawVideo = CodecID(AV_CODEC_ID_RAWVIDEO)
   package static let mjpeg = CodecID(AV_CODEC_ID_MJPEG)
   package static let aac = CodecID(AV_CODEC_ID_AAC)
   package static let mp3 = CodecID(AV_CODEC_ID_MP3)

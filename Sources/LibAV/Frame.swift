@@ -1,4 +1,5 @@
 import CLibAV
+import Glibc
 
 /// Owns one `AVFrame`: one picture, or some samples. Freed with `av_frame_free`; the data is counted by libav.
 @safe package struct Frame: ~Copyable {
@@ -119,6 +120,27 @@ import CLibAV
       count = stride * rows(ofPlane: index)
     }
     return try body(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(start: data, count: count)), stride)
+  }
+
+  /// True when both are pictures of the same form and show the same, byte for byte.
+  package func hasSamePicture(as other: borrowing Frame) -> Bool {
+    guard width == other.width, height == other.height, pixelFormat == other.pixelFormat, width > 0 else {
+      return false
+    }
+    for plane in 0..<4 {
+      guard let a = unsafe raw.pointee.extended_data?[plane], let b = unsafe other.raw.pointee.extended_data?[plane]
+      else { return plane > 0 }
+      let count = Int(av_image_get_linesize(pixelFormat.raw, Int32(width), Int32(plane)))
+      let strides = unsafe (Int(raw.pointee.lineSizes[plane]), Int(other.raw.pointee.lineSizes[plane]))
+      guard count > 0 else { return plane > 0 }
+      let rows = rows(ofPlane: plane)
+      if strides.0 == count, strides.1 == count {
+        if unsafe memcmp(a, b, count * rows) != 0 { return false }
+        continue
+      }
+      for row in 0..<rows where unsafe memcmp(a + row * strides.0, b + row * strides.1, count) != 0 { return false }
+    }
+    return true
   }
 
   private func rows(ofPlane index: Int) -> Int {

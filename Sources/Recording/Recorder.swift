@@ -31,6 +31,10 @@ package final class Recorder: Sendable {
   /// thread, and before `run`.
   package func requestStop() { session.stop() }
 
+  /// Makes the encoder spend that many bits per second from the next frame on, without a new init section; nothing happens
+  /// where pictures are copied or the encoder cannot change. For weak networks.
+  package func setVideoBitRate(_ bitsPerSecond: Int64) { session.videoBitRate = bitsPerSecond }
+
   /// A snapshot for a live line.
   package func progress() -> RecordingProgress { session.meter.value }
 

@@ -65,6 +65,8 @@ package struct RecordingConfiguration: Sendable {
   package var size: Size?
   /// Frames per second; nil: 25 for screens, the source's own rate for the rest.
   package var maximumFrameRate: RationalTime?
+  /// Marks laid over the picture.
+  package var watermark = Watermark()
   /// Longest time without a frame, for live sources and files alike; nil leaves holes.
   package var refill: Duration? = .milliseconds(500)
   /// Threads of the video encoder and of the scaler.
@@ -122,6 +124,9 @@ package struct RecordingConfiguration: Sendable {
       }
       if size.width == nil && size.height == nil { try refuse("--size needs at least one side") }
       if video == .copy { try refuse("--size needs encoding, so --video copy is impossible with it") }
+    }
+    if !watermark.isEmpty && video == .copy {
+      try refuse("--watermark needs encoding, so --video copy is impossible with it")
     }
     if maximumFrameRate != nil && video == .copy {
       try refuse("--max-fps needs encoding, so --video copy is impossible with it")

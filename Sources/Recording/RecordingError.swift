@@ -34,6 +34,9 @@ package struct RecordingError: Error, Equatable, Sendable, CustomStringConvertib
     self.message = message
   }
 
+  /// Another attempt may succeed: the source was away, not wrong.
+  var isPassing: Bool { kind == .unavailable || kind == .noInput || kind == .badInput }
+
   package init(_ error: StorageError) {
     kind = .storage
     message = error.description

@@ -4,8 +4,9 @@ import LibAV
 final class CopyChain: TrackChain {
   private let track: Int
   private let session: Session
-  private let stream: StreamInfo
-  private let limit: Int64?
+  private var stream: StreamInfo
+  /// Where the run has to end, in ticks.
+  private var limit: Int64?
   private var run: Int?
   private var parameters: CodecParameters
   /// Bytes of a NAL unit's length; nil where there are start codes or no NAL units.
@@ -14,12 +15,10 @@ final class CopyChain: TrackChain {
   private var held: Packet?
   private var heldKind = PictureKind.other
 
-  /// - Parameter limit: where the recording ends, in ticks; nil for no limit.
-  init(track: Int, stream: StreamInfo, session: Session, limit: Int64?) {
+  init(track: Int, stream: StreamInfo, session: Session) {
     self.track = track
     self.stream = stream
     self.session = session
-    self.limit = limit
     parameters = stream.parameters
     lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: stream.extradata)
   }
@@ -31,6 +30,7 @@ final class CopyChain: TrackChain {
   }
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
+    if times.run != run { limit = session.limit(of: times.run) }
     if let limit, packet.timeBase.convert(times.dts, to: .ticks) >= limit { return packet.clear() }
     if times.run != run {
       endRun()
@@ -51,9 +51,15 @@ final class CopyChain: TrackChain {
     heldKind = kind
   }
 
-  func finish(end: Int64?) throws(RecordingError) {
+  func finish() throws(RecordingError) {
     endRun()
     _ = session.put(.finish(track: track))
+  }
+
+  func reopen(_ stream: StreamInfo) throws(RecordingError) {
+    endRun()
+    self.stream = stream
+    setParameters(stream.parameters)
   }
 
   func kind(of packet: borrowing Packet) -> PictureKind {

@@ -3,11 +3,12 @@ import Platform
 
 /// Decodes pictures and brings them into the form that is encoded; the frames go to the encoder's thread.
 final class PictureChain: TrackChain {
-  private let stream: StreamInfo
+  private var stream: StreamInfo
   private let session: Session
   private let frames: HandoffQueue<FrameItem>
   private let isLive: Bool
-  private let limit: Int64?
+  /// Where the run has to end, in ticks.
+  private var limit: Int64?
   private let outputFormat: PixelFormat
   private var decoder: Decoder
   private var graph: FilterGraph?
@@ -18,26 +19,26 @@ final class PictureChain: TrackChain {
   private var size: (width: Int, height: Int)?
   private var run: Int?
   private var frame: Frame
-  private var offered: Int64 = 0
+  /// The picture before, as it was captured.
+  private var previous: Frame
 
-  /// - Parameter limit: where the recording ends, in ticks; nil for no limit.
   init(
-    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat,
-    limit: Int64?
+    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat
   ) throws(RecordingError) {
     self.stream = stream
     self.session = session
     self.frames = frames
     self.isLive = isLive
     self.outputFormat = outputFormat
-    self.limit = limit
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     frame = try media { () throws(AVError) in try Frame() }
+    previous = try media { () throws(AVError) in try Frame() }
   }
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
     if let run, times.run != run { try drain(run) }
+    if times.run != run { limit = session.limit(of: times.run) }
     run = times.run
     if let turned = packet.newRotation, turned != rotation {
       rotation = turned
@@ -53,16 +54,25 @@ final class PictureChain: TrackChain {
     try takeDecoded(times.run)
   }
 
-  func finish(end: Int64?) throws(RecordingError) {
+  func finish() throws(RecordingError) {
+    defer { frames.close() }
     if let run { try drain(run) }
-    if let end { session.noteEnd(end) }
-    frames.close()
+  }
+
+  func reopen(_ stream: StreamInfo) throws(RecordingError) {
+    if let run { try drain(run) }
+    run = nil
+    _ = frames.put(.endOfRun)
+    self.stream = stream
+    rotation = stream.rotation
+    decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
   }
 
   private func drain(_ run: Int) throws(RecordingError) {
     try media { () throws(AVError) in try decoder.drain() }
     try takeDecoded(run)
     decoder.flush()
+    previous.clear()
     try drainGraph(run)
   }
 
@@ -79,8 +89,24 @@ final class PictureChain: TrackChain {
         frame.clear()
         continue
       }
+      if try showsNothingNew() {
+        session.meter.add { $0.identical += 1 }
+        frame.clear()
+        continue
+      }
       try filter(run)
     }
+  }
+
+  /// Whether a captured picture is the one before, pixel for pixel. It need not be filtered and encoded then: the encoder
+  /// shows the last one again when it is time.
+  private func showsNothingNew() throws(RecordingError) -> Bool {
+    guard isLive, stream.codec == .rawVideo, session.configuration.refill != nil,
+      !session.configuration.watermark.isMoving
+    else { return false }
+    if previous.hasSamePicture(as: frame) { return true }
+    try media { () throws(AVError) in try previous.share(frame) }
+    return false
   }
 
   private func filter(_ run: Int) throws(RecordingError) {
@@ -107,7 +133,9 @@ final class PictureChain: TrackChain {
       isInterlaced: isInterlaced, format: frame.pixelFormat, color: frame.color, outputFormat: outputFormat)
     let size = self.size ?? filter.outputSize(configuration.size)
     let isAsked = configuration.size?.width != nil && configuration.size?.height != nil
-    let description = filter.description(size: size, keepsAspect: !isAsked)
+    let description = configuration.watermark.extend(
+      filter.description(size: size, keepsAspect: !isAsked), height: size.height,
+      recording: configuration.recording.text)
     graph = try media { () throws(AVError) in
       try FilterGraph(input: form, description: description, threads: configuration.threads)
     }
@@ -132,12 +160,11 @@ final class PictureChain: TrackChain {
     while true {
       var made = try media { () throws(AVError) in try Frame() }
       guard try media({ () throws(AVError) in try graph?.receive(into: &made) }) == .produced else { return }
-      let item = FrameItem(frame: made, run: run)
       if isLive {
-        let dropped = frames.putDroppingOldest(item) ?? 0
+        let dropped = frames.putDroppingOldest(.frame(made, run: run)) ?? 0
         if dropped > 0 { session.meter.add { $0.dropped += Int64(dropped) } }
       } else {
-        _ = frames.put(item)
+        _ = frames.put(.frame(made, run: run))
       }
     }
   }

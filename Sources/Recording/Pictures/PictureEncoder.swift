@@ -40,6 +40,16 @@ final class PictureEncoder: @unchecked Sendable {
   private var packet: Packet
   /// The packet made last, which is passed on once it is known how long it lasts.
   private var held: Packet?
+  private var overload: OverloadPolicy?
+  private var load = Load()
+  private var bitRate: Int64?
+
+  private struct Load {
+    var since = ContinuousClock.now
+    var frames: Int64 = 0
+    var dropped: Int64 = 0
+    var busy: Duration = .zero
+  }
 
   init(_ plan: Plan, session: Session) throws(RecordingError) {
     self.plan = plan
@@ -49,6 +59,7 @@ final class PictureEncoder: @unchecked Sendable {
     let frame = rate.inverse.convert(1, to: .ticks)
     grid = TimeGrid(interval: session.configuration.segmentTicks, tolerance: TimeGrid.tolerance(frame: frame))
     cap = plan.cap.map(FrameRateCap.init)
+    overload = plan.isLive ? plan.cap.map(OverloadPolicy.init) : nil
     refill = RefillPolicy(
       interval: session.configuration.refill.map { RationalTime.microseconds.convert($0.microseconds, to: .ticks) },
       frame: frame)
@@ -86,15 +97,24 @@ final class PictureEncoder: @unchecked Sendable {
   // MARK: Time
 
   private func take(_ item: consuming FrameItem) throws(RecordingError) {
-    if item.run != run {
-      try endRun(isLast: false)
-      run = item.run
+    switch consume item {
+    case .frame(let frame, let run): try take(frame, of: run)
+    case .endOfRun: try endRun(isLast: true)
     }
-    let timeBase = item.frame.timeBase
-    guard let pts = item.frame.pts else { return }
+  }
+
+  private func take(_ taken: consuming Frame, of run: Int) throws(RecordingError) {
+    var frame = taken
+    if run != self.run {
+      try endRun(isLast: false)
+      self.run = run
+    }
+    let timeBase = frame.timeBase
+    guard let pts = frame.pts else { return }
     var time = max(0, timeBase.convert(pts, to: .ticks))
-    let duration = max(0, timeBase.convert(item.frame.duration, to: .ticks))
-    guard last != nil else { return try begin(&item.frame, time, duration) }
+    let duration = max(0, timeBase.convert(frame.duration, to: .ticks))
+    guard last != nil else { return try begin(&frame, time, duration) }
+    try watchLoad()
     if cap != nil {
       guard let slot = cap?.admit(time) else {
         session.meter.add { $0.thinned += 1 }
@@ -108,7 +128,36 @@ final class PictureEncoder: @unchecked Sendable {
       return
     }
     try fill(before: time)
-    try show(&item.frame, time, duration)
+    try show(&frame, time, duration)
+  }
+
+  /// Once a second: tells the rate, and lowers or raises it when the encoder cannot keep up with a live source or can
+  /// again.
+  private func watchLoad() throws(RecordingError) {
+    let now = ContinuousClock.now
+    let elapsed = now - load.since
+    guard elapsed >= .seconds(1) else { return }
+    let progress = session.meter.value
+    let seconds = Double(elapsed.microseconds) / 1_000_000
+    let frames = progress.frames - load.frames
+    session.meter.add { $0.frameRate = Double(frames) / seconds }
+    let dropped = Int(progress.dropped - load.dropped)
+    let step = overload?.observe(
+      dropped: dropped, offered: Int(frames) + dropped, busy: Double(load.busy.microseconds) / 1_000_000 / seconds,
+      elapsed: elapsed)
+    if case .change(let rate) = step {
+      let isSlower = rate.value < cap?.rate.value ?? 0
+      cap?.change(to: rate)
+      let shown = (rate.value * 10).rounded() / 10
+      session.log.write(
+        Log.Event(
+          isSlower ? .warning : .info, "rate",
+          isSlower
+            ? "the encoder cannot keep up, \(dropped) frames were lost: recording \(shown) frames a second"
+            : "the encoder keeps up again: recording \(shown) frames a second",
+          ["frames_per_second": .number(rate.value), "dropped": .init(dropped)]))
+    }
+    load = Load(since: now, frames: progress.frames, dropped: progress.dropped)
   }
 
   /// The first frame of a run is shown from the run's origin, where the sound may begin earlier.
@@ -179,9 +228,15 @@ final class PictureEncoder: @unchecked Sendable {
     frame.timeBase = .ticks
     frame.pts = time
     lastTime = time
+    if let wanted = session.videoBitRate, wanted != bitRate {
+      bitRate = wanted
+      _ = encoder?.setBitRate(wanted)
+    }
+    let before = ContinuousClock.now
     try media { () throws(AVError) in try encoder?.send(frame) }
-    session.meter.add { $0.frames += 1 }
     try passOn(run)
+    load.busy += ContinuousClock.now - before
+    session.meter.add { $0.frames += 1 }
   }
 
   private func passOn(_ run: Int) throws(RecordingError) {
@@ -205,7 +260,7 @@ final class PictureEncoder: @unchecked Sendable {
     let usual = lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame
     var end = lastTime + usual
     // Sound that goes on for longer than players notice gets the last picture with it.
-    if isLast, session.end - end > Self.noticeable { end = session.end }
+    if isLast { end = session.end(of: run) - end > Self.noticeable ? session.end(of: run) : end }
     try fill(before: end)
     try media { () throws(AVError) in try encoder?.drain() }
     try passOn(run)
@@ -213,6 +268,8 @@ final class PictureEncoder: @unchecked Sendable {
     encoder = nil
     last = nil
     lastStep = 0
+    bitRate = nil
+    self.run = nil
     _ = session.put(.end(track: plan.track, run: run))
   }
 

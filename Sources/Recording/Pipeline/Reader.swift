@@ -7,7 +7,7 @@ import Platform
 final class Reader: @unchecked Sendable {
   /// One track of the input, and what becomes of it.
   final class Source {
-    let stream: StreamInfo
+    fileprivate(set) var stream: StreamInfo
     let chain: any TrackChain
     fileprivate var filter: BitstreamFilter?
     /// Packets that the timeline has not answered yet, oldest first.
@@ -23,11 +23,42 @@ final class Reader: @unchecked Sendable {
       self.stream = stream
       self.chain = chain
       parameters = stream.parameters
-      if chain is CopyChain, let name = BitstreamFilter.forFragments(stream.parameters) {
-        filter = try media { () throws(AVError) in
-          try BitstreamFilter(name, parameters: stream.parameters, timeBase: stream.timeBase)
-        }
+      filter = chain is CopyChain ? try Source.filter(for: stream) : nil
+    }
+
+    private static func filter(for stream: StreamInfo) throws(RecordingError) -> BitstreamFilter? {
+      guard let name = BitstreamFilter.forFragments(stream.parameters) else { return nil }
+      return try media { () throws(AVError) in
+        try BitstreamFilter(name, parameters: stream.parameters, timeBase: stream.timeBase)
       }
+    }
+
+    /// The input was opened anew.
+    fileprivate func reopen(_ stream: StreamInfo) throws(RecordingError) {
+      if chain is CopyChain, let refusal = CopyableCodecs.refusal(of: stream) {
+        throw RecordingError(.badInput, refusal)
+      }
+      try chain.reopen(stream)
+      filter = chain is CopyChain ? try Source.filter(for: stream) : nil
+      self.stream = stream
+      parameters = stream.parameters
+      waiting = []
+      hasPackets = false
+      packetsWithoutKey = 0
+      openStarts = 0
+    }
+
+    fileprivate var timelineTrack: TimelineTrack {
+      let isVideo = stream.kind == .video
+      let isCopied = chain is CopyChain
+      let usual =
+        isVideo
+        ? stream.usualFrameRate.inverse.convert(1, to: stream.timeBase)
+        : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
+          Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
+      return TimelineTrack(
+        timeBase: stream.timeBase, usualDuration: usual, startsAtKey: isVideo, isCopied: isCopied,
+        setsOrigin: isVideo && isCopied)
     }
   }
 
@@ -40,70 +71,130 @@ final class Reader: @unchecked Sendable {
   }
 
   private let session: Session
+  private let request: InputRequest
   private let interruption: Interruption
-  private var input: MediaInput
+  private var input: MediaInput?
+  private let name: InputName
+  private let isLive: Bool
+  private let isAlone: Bool
   private let sources: [Source]
   private var timeline: Timeline
-  private let limit: Int64?
-  private let isPaced: Bool
+  /// Runs before those that the timeline counts.
+  private var runBase = 0
+  /// Where the run that is being read has to end, in ticks.
+  private var limit: Int64?
+  /// Media of the runs before, in ticks.
+  private var consumed: Int64 = 0
   private var startedRun: Int?
   private var pacedFrom: ContinuousClock.Instant?
+  private var clock = ClockWatch()
   private(set) var hasReachedLimit = false
 
   /// - Parameters:
+  ///   - request: by which the input was opened, and will be again when it fails.
   ///   - sources: tracks of the input that are recorded, at least one.
   ///   - isAlone: there is no other input, so a jump of the clock begins a run.
-  ///   - limit: where the recording ends, in ticks.
   init(
-    input: consuming MediaInput, interruption: Interruption, sources: [Source], session: Session, isAlone: Bool,
-    limit: Int64?
+    input: consuming MediaInput, request: InputRequest, interruption: Interruption, sources: [Source],
+    session: Session, isAlone: Bool
   ) {
     self.session = session
+    self.request = request
     self.interruption = interruption
     self.sources = sources
-    self.limit = limit
-    isPaced = session.configuration.isPaced
-    var policy = input.isLive || input.joinsClocks ? Timeline.Policy.streamed : .stored
-    policy.jumpsBeginRuns = isAlone
-    timeline = Timeline(tracks: sources.map { Reader.timelineTrack($0) }, policy: policy)
+    self.isAlone = isAlone
+    name = input.name
+    isLive = input.isLive
+    timeline = Reader.timeline(sources, input, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
-    self.input = input
+    self.input = consume input
   }
 
-  private static func timelineTrack(_ source: Source) -> TimelineTrack {
-    let stream = source.stream
-    let isVideo = stream.kind == .video
-    let isCopied = source.chain is CopyChain
-    let usual =
-      isVideo
-      ? stream.usualFrameRate.inverse.convert(1, to: stream.timeBase)
-      : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
-        Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
-    return TimelineTrack(
-      timeBase: stream.timeBase, usualDuration: usual, startsAtKey: isVideo, isCopied: isCopied,
-      setsOrigin: isVideo && isCopied)
+  private static func timeline(_ sources: [Source], _ input: borrowing MediaInput, isAlone: Bool) -> Timeline {
+    var policy = input.isLive || input.joinsClocks ? Timeline.Policy.streamed : .stored
+    policy.jumpsBeginRuns = isAlone
+    return Timeline(tracks: sources.map { $0.timelineTrack }, policy: policy)
   }
 
   /// Reads until the input or the recording ends. All chains are finished then, whatever happens.
   func work() {
     do throws(RecordingError) {
-      try read()
+      try readAndReopen()
     } catch {
       session.fail(error)
     }
-    do throws(RecordingError) {
-      try handle(timeline.finish())
-    } catch {
-      session.fail(error)
-    }
-    for source in sources { session.noteEnd(min(source.end, limit ?? .max)) }
-    session.meter.add { $0.repaired += Int64(timeline.repairs) }
+    input = nil
     // Sound first: what it adds at its end is to be covered by the picture.
     for source in sources.sorted(by: { $0.stream.kind == .audio && $1.stream.kind != .audio }) {
       do throws(RecordingError) {
-        try source.chain.finish(end: session.end)
+        try source.chain.finish()
       } catch {
         session.fail(error)
+      }
+    }
+  }
+
+  private func readAndReopen() throws(RecordingError) {
+    var backoff = Backoff()
+    while true {
+      let began = ContinuousClock.now
+      var failure: RecordingError?
+      do throws(RecordingError) {
+        try read()
+      } catch {
+        failure = error
+      }
+      do throws(RecordingError) {
+        try handle(timeline.finish())
+      } catch {
+        failure = failure ?? error
+      }
+      session.meter.add { $0.repaired += Int64(timeline.repairs) }
+      if let run = startedRun {
+        for source in sources { session.noteEnd(min(source.end, limit ?? .max), of: run) }
+      }
+      guard isLive, session.configuration.reconnects, !session.isStopping, !hasReachedLimit,
+        failure?.isPassing ?? true
+      else {
+        if let failure { throw failure }
+        return
+      }
+      session.log.warning(
+        "source", "\(failure?.message ?? "\(name) has ended"); opening it again",
+        ["input": .text(name.description)])
+      input = nil
+      guard try reopen(&backoff, lasted: ContinuousClock.now - began) else { return }
+    }
+  }
+
+  /// Opens the input anew, with waits in between; false when the recording is to end.
+  private func reopen(_ backoff: inout Backoff, lasted: Duration) throws(RecordingError) -> Bool {
+    var lasted = lasted
+    while true {
+      session.pause(backoff.wait(afterLasting: lasted, jitter: Double.random(in: 0..<1)))
+      lasted = .zero
+      guard !session.isStopping else { return false }
+      do throws(AVError) {
+        var fresh = try MediaInput(request, interruption: interruption)
+        guard sources.allSatisfy({ fresh.best($0.stream.kind) != nil }) else { continue }
+        for source in sources {
+          if let stream = fresh.best(source.stream.kind) {
+            do throws(RecordingError) {
+              try source.reopen(stream)
+            } catch {
+              throw AVError(.open(input: name.description), code: -22, detail: error.message)
+            }
+          }
+        }
+        fresh.select(Set(sources.map(\.stream.index)))
+        runBase += timeline.run + 1
+        session.beginRun(runBase)
+        timeline = Reader.timeline(sources, fresh, isAlone: isAlone)
+        input = consume fresh
+        session.log.info("source", "\(name) is back", ["input": .text(name.description)])
+        return true
+      } catch {
+        if error.kind == .stopped { return false }
       }
     }
   }
@@ -112,7 +203,7 @@ final class Reader: @unchecked Sendable {
     var packet = try media { () throws(AVError) in try Packet() }
     while !session.isStopping && !hasReachedLimit {
       do throws(AVError) {
-        guard try input.read(into: &packet) else { return }
+        guard try input?.read(into: &packet) ?? false else { return }
       } catch {
         if error.kind == .stopped { return }
         throw RecordingError(error)
@@ -179,15 +270,29 @@ final class Reader: @unchecked Sendable {
     if let skipped = packet.skippedSamples, stream.sampleRate > 0 {
       times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
     }
-    if input.isLive { times.arrival = ContinuousClock.now - session.started }
+    if isLive { times.arrival = ContinuousClock.now - session.started }
     var taken = try media { () throws(AVError) in try Packet() }
     taken.take(from: &packet)
     let waiting = Waiting(taken)
     waiting.parameters = parameters
     source.waiting.append(waiting)
-    let beginsRun = parameters != nil && source.hasPackets
+    let beginsRun = parameters != nil && source.hasPackets || times.isKey && mustBeginRun(source)
     source.hasPackets = true
     try handle(beginsRun ? timeline.placeInNextRun(times, track: track) : timeline.place(times, track: track))
+  }
+
+  /// Whether the next run has to begin although nothing is wrong with the track itself: another input was opened anew, or
+  /// the wall clock was set.
+  private func mustBeginRun(_ source: Source) -> Bool {
+    guard timeline.isOpen else { return false }
+    if session.lowestRun > runBase + timeline.run {
+      runBase = session.lowestRun - timeline.run - 1
+      return true
+    }
+    guard isLive, isAlone, source === sources[0] else { return false }
+    let hasStepped = clock.hasStepped(wall: WallClock.now(), monotonic: ContinuousClock.now - session.started)
+    if hasStepped { session.log.warning("clock", "the wall clock was set; a new run begins with the new time") }
+    return hasStepped
   }
 
   /// Codec configuration that came with a packet, completed by the picture size it means; nil when it makes no sense.
@@ -231,14 +336,15 @@ final class Reader: @unchecked Sendable {
       guard !source.waiting.isEmpty else { continue }
       let waiting = source.waiting.removeFirst()
       if let parameters = waiting.parameters { (source.chain as? CopyChain)?.setParameters(parameters) }
-      guard case .placed(let times) = answer.placement else { continue }
+      guard case .placed(var times) = answer.placement else { continue }
+      times.run += runBase
       if times.run != startedRun { try start(times.run) }
       let timeBase = waiting.packet.timeBase
       waiting.packet.pts = times.pts
       waiting.packet.dts = times.dts
       waiting.packet.duration = times.duration
       source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
-      if isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
+      if session.configuration.isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
       try source.chain.take(&waiting.packet, times)
       try keepUp(with: answer.track)
     }
@@ -248,8 +354,10 @@ final class Reader: @unchecked Sendable {
   }
 
   private func start(_ run: Int) throws(RecordingError) {
+    consumed += sources.map(\.end).max() ?? 0
     startedRun = run
-    session.setStart(of: run, originTime())
+    limit = session.setConsumed(consumed, before: run)
+    if isLive || run == 0 { session.setStart(of: run, originTime()) }
     for source in sources {
       source.end = 0
       // Sound is there from the first tick, if need be as silence.
@@ -260,7 +368,7 @@ final class Reader: @unchecked Sendable {
   /// The wall-clock time that the run's origin stands for.
   private func originTime() -> WallClockTime {
     let now = WallClock.now()
-    guard input.isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: now) }
+    guard isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: now) }
     let source = origin.timeBase.convert(origin.time, to: .microseconds) / 1000
     // Devices stamp with the wall clock.
     if abs(source - now) < 60_000 { return WallClockTime(milliseconds: source) }
@@ -270,7 +378,7 @@ final class Reader: @unchecked Sendable {
   /// Sound that stays away is filled in, so that segments have not to wait for it.
   private func keepUp(with track: Int) throws(RecordingError) {
     guard sources[track].stream.kind == .video else { return }
-    let patience: Int64 = input.isLive ? 90_000 : 900_000
+    let patience: Int64 = isLive ? 90_000 : 900_000
     for source in sources {
       guard let sound = source.chain as? SoundChain else { continue }
       let lag = sources[track].end - patience
@@ -287,6 +395,8 @@ final class Reader: @unchecked Sendable {
 }
 
 extension MediaInput {
+  func best(_ kind: MediaKind) -> StreamInfo? { kind == .video ? bestVideo : bestAudio }
+
   /// Formats whose clock may change from one packet to the next without notice.
   var joinsClocks: Bool {
     ["mpegts", "mpeg", "mpegtsraw", "flv", "live_flv", "hls"].contains {

@@ -8,16 +8,18 @@ struct RecordingPlan {
 
   init(_ session: Session) throws(RecordingError) {
     let configuration = session.configuration
-    let limit = configuration.duration.map { RationalTime.microseconds.convert($0.microseconds, to: .ticks) }
     for (index, wanted) in configuration.inputs.enumerated() {
-      let input = try RecordingPlan.open(wanted, session, index)
+      let request = RecordingPlan.request(wanted, configuration)
+      let input = try media { () throws(AVError) in
+        try MediaInput(request, interruption: session.interruptions[index])
+      }
       let isAlone = configuration.inputs.count == 1
       var sources: [Reader.Source] = []
       if index == 0, configuration.video != .none, let stream = input.bestVideo {
-        sources.append(try picture(stream, input, session, limit))
+        sources.append(try picture(stream, input, session))
       }
       if isAlone || index == 1, configuration.audio != .none, let stream = input.bestAudio {
-        sources.append(try sound(stream, session, limit))
+        sources.append(try sound(stream, session))
       }
       guard !sources.isEmpty else {
         let what = index == 1 ? "no sound" : configuration.video == .none ? "no sound" : "no picture"
@@ -25,24 +27,23 @@ struct RecordingPlan {
       }
       readers.append(
         Reader(
-          input: input, interruption: session.interruptions[index], sources: sources, session: session,
-          isAlone: isAlone, limit: limit))
+          input: input, request: request, interruption: session.interruptions[index], sources: sources,
+          session: session,
+          isAlone: isAlone))
     }
   }
 
-  private static func open(_ wanted: RecordingConfiguration.Input, _ session: Session, _ index: Int)
-    throws(RecordingError) -> MediaInput
+  private static func request(_ wanted: RecordingConfiguration.Input, _ configuration: RecordingConfiguration)
+    -> InputRequest
   {
     var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
-    request.standardInput = session.configuration.standardInput
-    request.readTimeout = session.configuration.inputTimeout
-    return try media { () throws(AVError) in
-      try MediaInput(request, interruption: session.interruptions[index])
-    }
+    request.standardInput = configuration.standardInput
+    request.readTimeout = configuration.inputTimeout
+    return request
   }
 
   private mutating func picture(
-    _ stream: StreamInfo, _ input: borrowing MediaInput, _ session: Session, _ limit: Int64?
+    _ stream: StreamInfo, _ input: borrowing MediaInput, _ session: Session
   ) throws(RecordingError) -> Reader.Source {
     let track = trackCount
     trackCount += 1
@@ -52,7 +53,7 @@ struct RecordingPlan {
         throw RecordingError(.badInput, "--video copy: \(refusal)")
       }
       return try Reader.Source(
-        stream: stream, chain: CopyChain(track: track, stream: stream, session: session, limit: limit))
+        stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
     }
     let name = configuration.encoder ?? codec.softwareEncoder
     guard let format = VideoEncoder.inputFormat(of: name) else {
@@ -64,24 +65,23 @@ struct RecordingPlan {
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(
-      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format, limit: limit
+      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format
     )
     return try Reader.Source(stream: stream, chain: chain)
   }
 
-  private mutating func sound(_ stream: StreamInfo, _ session: Session, _ limit: Int64?) throws(RecordingError)
+  private mutating func sound(_ stream: StreamInfo, _ session: Session) throws(RecordingError)
     -> Reader.Source
   {
     let track = trackCount
     trackCount += 1
     guard session.configuration.audio == .copy else {
-      let samples = limit.map { RationalTime.ticks.convert($0, to: RationalTime(1, Int32(SoundChain.sampleRate))) }
       return try Reader.Source(
-        stream: stream, chain: SoundChain(track: track, stream: stream, session: session, limit: samples))
+        stream: stream, chain: SoundChain(track: track, stream: stream, session: session))
     }
     if let refusal = CopyableCodecs.refusal(of: stream) { throw RecordingError(.badInput, "--audio copy: \(refusal)") }
     return try Reader.Source(
-      stream: stream, chain: CopyChain(track: track, stream: stream, session: session, limit: limit))
+      stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
   }
 
   /// The steady rate of frames: live sources get one always, files where the limit is below their own rate.

@@ -27,6 +27,7 @@ final class RunOutput {
   /// What is whole in the open segment.
   private var wholeLength: Int64 = 0
   private var wholeEnd: Int64 = 0
+  private var isFinished = false
   /// Decode times of a track begin below its presentation times by this, in ticks.
   private var reordering: [Int64?]
 
@@ -82,8 +83,10 @@ final class RunOutput {
     try write()
   }
 
-  /// Commits the last segment and closes the run.
-  func finish(_ marker: MarkerName.Kind) throws(RecordingError) {
+  /// Commits the last segment; nothing more is added.
+  func finish() throws(RecordingError) {
+    guard !isFinished else { return }
+    isFinished = true
     for track in formats.indices { interleaver.end(track: track) }
     try write()
     try media { () throws(AVError) in try muxer.releaseHeld() }
@@ -91,7 +94,6 @@ final class RunOutput {
       try flush()
       try commit()
     }
-    try close(marker)
   }
 
   /// Saves what is whole after a failure, and closes the run if that is still possible.
@@ -107,7 +109,8 @@ final class RunOutput {
     }
   }
 
-  private func close(_ kind: MarkerName.Kind) throws(RecordingError) {
+  /// Closes the run.
+  func close(_ kind: MarkerName.Kind) throws(RecordingError) {
     let marker = try spool { () throws(StorageError) in try writer.close(kind) }
     onCommit(EntryPath(key: writer.key, entry: .marker(marker)))
   }

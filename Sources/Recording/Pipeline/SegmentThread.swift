@@ -6,6 +6,9 @@ import Storage
 /// The thread that writes: it takes the packets of all tracks, opens a run when all its tracks are known, and closes it
 /// when all have left it.
 final class SegmentThread {
+  /// Packets of one track that wait for another track to begin.
+  private static let patience = 1000
+
   private let session: Session
   private let tree: Tree
   private let lock: RecordingLock
@@ -99,10 +102,12 @@ final class SegmentThread {
     guard tracks.allSatisfy({ $0.index == nil || $0.hasLeftRun }) else { return hasAdvanced }
     // A track that has not begun the run may still do so, unless it is known to be beyond it.
     guard tracks.allSatisfy({ $0.index != nil || $0.hasFinished || !$0.items.isEmpty }) else { return hasAdvanced }
+    // At once: when the source is away it may be long before something follows.
+    try output.finish()
     let goesOn = tracks.contains { !$0.hasFinished || !$0.items.isEmpty }
     // Whether it goes on is not known before the next run's first item or the end of all tracks.
     guard !goesOn || tracks.contains(where: { !$0.items.isEmpty }) else { return hasAdvanced }
-    try output.finish(goesOn ? .next : .end)
+    try output.close(goesOn ? .next : .end)
     endTime = output.endTime
     current = nil
     return true
@@ -111,7 +116,9 @@ final class SegmentThread {
   /// Begins the next run once every track has begun it, is beyond it or has finished.
   private func begin() throws(RecordingError) -> Bool {
     guard let next = tracks.compactMap({ $0.items.first?.run }).min() else { return false }
-    guard tracks.allSatisfy({ !$0.items.isEmpty || $0.hasFinished }) else { return false }
+    // A track that stays away does not hold up the others for ever.
+    let isTired = tracks.contains { $0.items.count > Self.patience }
+    guard isTired || tracks.allSatisfy({ !$0.items.isEmpty || $0.hasFinished }) else { return false }
     run = next
     var formats: [TrackFormat] = []
     for track in tracks {
@@ -127,7 +134,8 @@ final class SegmentThread {
       return true
     }
     let now = WallClockTime(milliseconds: WallClock.now())
-    let start = max(session.start(of: next) ?? now, endTime ?? WallClockTime(milliseconds: 0))
+    // Runs do not overlap, whatever clocks say; what was stored in one piece stays in one piece.
+    let start = max(session.start(of: next) ?? endTime ?? now, endTime ?? WallClockTime(milliseconds: 0))
     let configuration = session.configuration
     let name = try spool { () throws(StorageError) in try tree.newRunName(of: configuration.recording, now: start) }
     current = try RunOutput(
@@ -140,6 +148,7 @@ final class SegmentThread {
   private func finish() throws(RecordingError) {
     guard let output = current else { return }
     current = nil
-    try output.finish(.end)
+    try output.finish()
+    try output.close(.end)
   }
 }

@@ -19,8 +19,12 @@ final class Session: Sendable {
     var isStopping = false
     var wasStopped = false
     var runStarts: [Int: WallClockTime] = [:]
-    /// Where the tracks of the last run end, in 90 kHz ticks.
-    var end: Int64 = 0
+    /// Where the longest track of each run ends, in 90 kHz ticks.
+    var ends: [Int: Int64] = [:]
+    /// Where each run has to end because of `--duration`.
+    var limits: [Int: Int64] = [:]
+    var lowestRun = 0
+    var videoBitRate: Int64?
   }
 
   init(_ configuration: RecordingConfiguration, _ log: Log, outputCapacity: Int) {
@@ -59,13 +63,46 @@ final class Session: Sendable {
 
   /// The wall-clock time of a run's origin is told by the thread that reads before it passes on a packet of the run.
   func setStart(of run: Int, _ time: WallClockTime) {
-    state.withLock { if $0.runStarts[run] == nil { $0.runStarts[run] = time } }
+    state.withLock {
+      if $0.runStarts[run] == nil { $0.runStarts[run] = time }
+      $0.runStarts[run - 2] = nil
+    }
   }
   func start(of run: Int) -> WallClockTime? { state.withLock { $0.runStarts[run] } }
 
-  /// Where a track ends; the longest decides how far the others are filled up.
-  func noteEnd(_ ticks: Int64) { state.withLock { $0.end = max($0.end, ticks) } }
-  var end: Int64 { state.withLock { $0.end } }
+  /// Where a track of a run ends; the longest decides how far the others are filled up.
+  func noteEnd(_ ticks: Int64, of run: Int) {
+    state.withLock {
+      $0.ends[run] = max($0.ends[run] ?? 0, ticks)
+      $0.ends[run - 2] = nil
+    }
+  }
+  func end(of run: Int) -> Int64 { state.withLock { $0.ends[run] ?? 0 } }
+
+  /// Tells how much media the runs before `run` had, in ticks.
+  ///
+  /// - Returns: where the run has to end; nil when there is no limit.
+  func setConsumed(_ ticks: Int64, before run: Int) -> Int64? {
+    guard let duration = configuration.duration else { return nil }
+    let limit = RationalTime.microseconds.convert(duration.microseconds, to: .ticks) - ticks
+    return state.withLock {
+      $0.limits[run - 2] = nil
+      let settled = $0.limits[run] ?? max(0, limit)
+      $0.limits[run] = settled
+      return settled
+    }
+  }
+  func limit(of run: Int) -> Int64? { state.withLock { $0.limits[run] } }
+
+  /// The run that every input has to be in by now: one of them was opened anew, and its clock is another.
+  func beginRun(_ run: Int) { state.withLock { $0.lowestRun = max($0.lowestRun, run) } }
+  var lowestRun: Int { state.withLock { $0.lowestRun } }
+
+  /// What the encoder is to make from now on, in bits per second; nil leaves it as configured.
+  var videoBitRate: Int64? {
+    get { state.withLock { $0.videoBitRate } }
+    set { state.withLock { $0.videoBitRate = newValue } }
+  }
 
   /// Passes an item on; false when the recording has failed.
   func put(_ item: consuming TrackItem) -> Bool { output.put(item) }

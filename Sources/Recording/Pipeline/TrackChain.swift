@@ -4,6 +4,8 @@ import LibAV
 protocol TrackChain: AnyObject {
   /// Takes a packet whose times are the run's.
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError)
-  /// No more packets. `end` is where the longest track ends, in ticks since the run's origin; nil to end at once.
-  func finish(end: Int64?) throws(RecordingError)
+  /// The run is over, and what comes next is another stream, from the input opened anew.
+  func reopen(_ stream: StreamInfo) throws(RecordingError)
+  /// No more packets. The session knows where the run's longest track ends.
+  func finish() throws(RecordingError)
 }

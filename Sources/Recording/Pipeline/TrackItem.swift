@@ -18,10 +18,12 @@ enum TrackItem: ~Copyable, Sendable {
   case finish(track: Int)
 }
 
-/// A frame on its way to the encoder, its time the run's.
-struct FrameItem: ~Copyable, Sendable {
-  var frame: Frame
-  let run: Int
+/// What goes to the thread that encodes.
+enum FrameItem: ~Copyable, Sendable {
+  /// A frame, its time the run's.
+  case frame(Frame, run: Int)
+  /// No frame comes for a while: what there is of the run is to be finished.
+  case endOfRun
 }
 
 /// A packet that waits in a collection, which can hold copies of references only.

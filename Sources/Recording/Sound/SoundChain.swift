@@ -12,7 +12,6 @@ final class SoundChain: TrackChain {
 
   private let track: Int
   private let session: Session
-  private let stream: StreamInfo
   private var decoder: Decoder
   private var resampler: FilterGraph?
   private var form: FilterInput?
@@ -22,19 +21,17 @@ final class SoundChain: TrackChain {
   private var grid = SoundGrid()
   /// Where the decoded sound ends, in ticks.
   private var decodedEnd: Int64?
-  private let limit: Int64?
+  /// Where the run has to end, in samples.
+  private var limit: Int64?
   private var frame: Frame
   private var sound: Frame
   private var framed: Frame
   private var packet: Packet
   private let layout = "stereo"
 
-  /// - Parameter limit: where the recording ends, in samples; nil for no limit.
-  init(track: Int, stream: StreamInfo, session: Session, limit: Int64?) throws(RecordingError) {
+  init(track: Int, stream: StreamInfo, session: Session) throws(RecordingError) {
     self.track = track
     self.session = session
-    self.stream = stream
-    self.limit = limit
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     frame = try media { () throws(AVError) in try Frame() }
     sound = try media { () throws(AVError) in try Frame() }
@@ -55,9 +52,14 @@ final class SoundChain: TrackChain {
     try takeDecoded()
   }
 
-  func finish(end: Int64?) throws(RecordingError) {
-    if run != nil { try endRun(to: end) }
-    _ = session.put(.finish(track: track))
+  func finish() throws(RecordingError) {
+    defer { _ = session.put(.finish(track: track)) }
+    try endRun()
+  }
+
+  func reopen(_ stream: StreamInfo) throws(RecordingError) {
+    try endRun()
+    decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
   }
 
   /// Fills with silence up to `ticks`: a live source gives nothing, and segments cannot wait for it.
@@ -72,8 +74,9 @@ final class SoundChain: TrackChain {
   /// Begins a run, if it has not begun; the one before it ends.
   func begin(_ run: Int) throws(RecordingError) {
     guard run != self.run else { return }
-    if self.run != nil { try endRun(to: session.end) }
+    try endRun()
     self.run = run
+    limit = session.limit(of: run).map(samples)
     grid = SoundGrid()
     decodedEnd = nil
     var settings = AudioEncoderSettings()
@@ -91,28 +94,28 @@ final class SoundChain: TrackChain {
     _ = session.put(.begin(track: track, run: run, format))
   }
 
-  private func endRun(to end: Int64?) throws(RecordingError) {
+  private func endRun() throws(RecordingError) {
     guard let run else { return }
+    // Whatever fails below, the track has left the run.
+    defer {
+      self.run = nil
+      _ = session.put(.end(track: track, run: run))
+    }
     try media { () throws(AVError) in try decoder.drain() }
     try takeDecoded()
     decoder.flush()
     try flushResampler()
-    if var end {
-      end = samples(end)
-      if let limit { end = min(end, limit) }
-      // Up to half a frame less is no gap at the end, and saves a packet of padding.
-      if end - grid.next > 512 { try silence(grid.fill(to: end)) }
-    }
+    let end = min(samples(session.end(of: run)), limit ?? .max)
+    // Up to half a frame less is no gap at the end, and saves a packet of padding.
+    if end - grid.next > 512 { try silence(grid.fill(to: end)) }
     try media { () throws(AVError) in try framer?.drain() }
     try encodeFramed()
     try media { () throws(AVError) in try encoder?.drain() }
     try passOn(last: grid.next)
     framer = nil
     encoder = nil
-    session.noteEnd(RationalTime(1, Int32(Self.sampleRate)).convert(grid.next, to: .ticks))
+    session.noteEnd(RationalTime(1, Int32(Self.sampleRate)).convert(grid.next, to: .ticks), of: run)
     session.meter.add { $0.silence += RationalTime(1, Int32(Self.sampleRate)).convert(self.grid.filled, to: .ticks) }
-    self.run = nil
-    _ = session.put(.end(track: track, run: run))
   }
 
   private func samples(_ ticks: Int64) -> Int64 {

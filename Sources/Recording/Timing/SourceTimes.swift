@@ -28,7 +28,7 @@ package struct SourceTimes: Equatable, Sendable {
 /// Where one packet stands, in its track's time base; 0 is the run's origin, which all tracks share.
 package struct PlacedTimes: Equatable, Sendable {
   /// Counts from 0; a jump of the source's clock begins the next.
-  package let run: Int
+  package var run: Int
   package let pts: Int64
   /// Strictly greater than that of the track's packet before in the same run.
   package let dts: Int64
