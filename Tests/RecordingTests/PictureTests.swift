@@ -58,9 +58,10 @@ import Testing
     #expect(kind([0, 0, 1, 0x41, 9, 9, 9], .h264, isKey: false) == .other)
   }
 
-  @Test(arguments: [
-    (UInt8(19), PictureKind.start), (21, .openStart), (9, .skippedLeading), (8, .skippedLeading), (1, .other),
-  ] as [(UInt8, PictureKind)])
+  @Test(
+    arguments: [
+      (UInt8(19), PictureKind.start), (21, .openStart), (9, .skippedLeading), (8, .skippedLeading), (1, .other),
+    ] as [(UInt8, PictureKind)])
   func `HEVC pictures are told by their type`(_ type: UInt8, _ expected: PictureKind) {
     #expect(kind([0, 0, 0, 1, 32 << 1, 1, 0, 0, 1, type << 1, 1, 7, 7], .hevc) == expected)
   }

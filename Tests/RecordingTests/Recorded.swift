@@ -71,7 +71,9 @@ struct Recorded {
 
   /// What a player sees of a run, or of one of its segments.
   func played(run: Int = 0, segment: Int? = nil) throws -> Played {
+    guard run < runs.count else { throw CocoaError(.fileNoSuchFile) }
     let run = runs[run]
+    guard segment ?? 0 < run.segments.count else { throw CocoaError(.fileNoSuchFile) }
     let files = segment.map { ["init.mp4", run.segments[$0].description] } ?? run.files
     var bytes = Data()
     for file in files { bytes += try Data(contentsOf: URL(fileURLWithPath: run.path + "/" + file)) }

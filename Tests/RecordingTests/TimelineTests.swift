@@ -202,6 +202,22 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     }
   }
 
+  @Test func `decode times that are missing at the start are those before the first that is there`() {
+    var track = copiedVideo
+    track.reorderDepth = 2
+    var feed = Feed([track], .stored)
+    let pts: [Int64] = [1800, 12_600, 5400, 9000, 23_400, 16_200, 19_800]
+    for (index, time) in pts.enumerated() {
+      let dts = index < 2 ? nil : 1800 + Int64(index - 2) * 3600
+      feed.take(
+        feed.timeline.place(SourceTimes(pts: time, dts: dts, duration: 3600, isKey: index == 0), track: 0))
+    }
+    feed.finish()
+    #expect(feed.placed[0].map(\.dts) == [-7200, -3600, 0, 3600, 7200, 10_800, 14_400])
+    #expect(feed.placed[0].map(\.pts) == pts.map { $0 - 1800 })
+    #expect(feed.timeline.repairs == 0)
+  }
+
   @Test func `equal and backward decode times are moved on by a tick`() {
     var feed = Feed([video], .stored)
     for time in [0, 3600, 3600, 3600, 7200, 5000, 10_800] as [Int64] { feed.place(time) }

@@ -14,6 +14,8 @@ final class CopyChain: TrackChain {
   /// A packet that is passed on when the next one has shown whether segments can start with it.
   private var held: Packet?
   private var heldKind = PictureKind.other
+  /// Where the sound packet placed last begins, in its time base.
+  private var lastStart: Int64?
 
   init(track: Int, stream: StreamInfo, session: Session) {
     self.track = track
@@ -37,6 +39,14 @@ final class CopyChain: TrackChain {
       run = times.run
       let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
       _ = session.put(.begin(track: track, run: times.run, format))
+    }
+    if stream.kind == .audio {
+      // Clips that were joined overlap by the padding of their last packets: the place is taken.
+      if let start = lastStart, times.dts < start + times.duration / 2 {
+        session.meter.add { $0.damaged += 1 }
+        return packet.clear()
+      }
+      lastStart = times.dts
     }
     let kind = kind(of: packet)
     release(next: kind)
@@ -76,6 +86,7 @@ final class CopyChain: TrackChain {
     release(next: .other)
     if let run { _ = session.put(.end(track: track, run: run)) }
     run = nil
+    lastStart = nil
   }
 
   private func release(next: PictureKind) {

@@ -8,6 +8,8 @@ final class PictureEncoder: @unchecked Sendable {
   /// What the thread that decodes and this one agree upon.
   struct Plan: Sendable {
     let track: Int
+    /// libav's name of an encoder that is there.
+    let encoder: String
     /// Nominal rate of the source, known and sane.
     let frameRate: RationalTime
     /// Frames go on a steady grid of this rate; nil keeps the source's times.
@@ -275,33 +277,37 @@ final class PictureEncoder: @unchecked Sendable {
 
   private func open(_ frame: borrowing Frame) throws(RecordingError) -> VideoEncoder {
     let configuration = session.configuration
-    guard case .encode(let codec) = configuration.video else {
-      throw RecordingError(.usage, "pictures are not to be encoded")
-    }
-    let rate = plan.cap ?? plan.frameRate
-    let pixels = Double(frame.width * frame.height)
-    // 0.07 bits per pixel and frame: 4.4 Mb/s for 1080p30, 1.9 Mb/s for 720p30.
-    let usual = Int64(min(max(pixels * rate.value * 0.07, 300_000), 12_000_000))
-    let segmentFrames = rate.inverse.inverse.value * Double(configuration.segmentTicks) / 90_000
-    var settings = VideoEncoderSettings(
-      encoder: configuration.encoder ?? codec.softwareEncoder, width: frame.width, height: frame.height,
-      frameRate: rate, bitRate: configuration.videoBitRate ?? usual, maximumGOP: Int(segmentFrames * 2) + 2)
+    var settings = VideoEncoderSettings.usual(
+      encoder: plan.encoder, width: frame.width, height: frame.height, frameRate: plan.cap ?? plan.frameRate,
+      segmentTicks: configuration.segmentTicks)
+    settings.bitRate = configuration.videoBitRate ?? settings.bitRate
     settings.pixelFormat = frame.pixelFormat
     settings.color = frame.color
     settings.threads = configuration.threads
-    settings.options = configuration.encoderOptions
-    do throws(AVError) {
-      return try VideoEncoder(settings)
-    } catch {
-      guard let named = configuration.encoder, named != codec.softwareEncoder, named.contains("_"),
-        frame.pixelFormat == VideoEncoder.inputFormat(of: codec.softwareEncoder)
-      else { throw RecordingError(error) }
-      session.log.warning(
-        "encoder", "\(error); encoding with \(codec.softwareEncoder) instead",
-        ["encoder": .text(codec.softwareEncoder), "wanted": .text(named)])
-      settings.encoder = codec.softwareEncoder
-      settings.options = []
-      return try media { () throws(AVError) in try VideoEncoder(settings) }
-    }
+    // Options are meant for the encoder they were given with.
+    if plan.encoder == configuration.softwareOrNamedEncoder { settings.options = configuration.encoderOptions }
+    return try media { () throws(AVError) in try VideoEncoder(settings) }
+  }
+}
+
+extension RecordingConfiguration {
+  /// The encoder that was asked for; nil when pictures are not encoded.
+  var softwareOrNamedEncoder: String? {
+    guard case .encode(let codec) = video else { return nil }
+    return encoder ?? codec.softwareEncoder
+  }
+}
+
+extension VideoEncoderSettings {
+  /// - Parameter segmentTicks: distance of the key frames that will be asked for, in 90 kHz ticks.
+  static func usual(encoder: String, width: Int, height: Int, frameRate: RationalTime, segmentTicks: Int64)
+    -> VideoEncoderSettings
+  {
+    // 0.07 bits per pixel and frame: 4.4 Mb/s for 1080p30, 1.9 Mb/s for 720p30.
+    let bits = Double(width * height) * frameRate.value * 0.07
+    let segmentFrames = frameRate.value * Double(segmentTicks) / 90_000
+    return VideoEncoderSettings(
+      encoder: encoder, width: width, height: height, frameRate: frameRate,
+      bitRate: Int64(min(max(bits, 300_000), 12_000_000)), maximumGOP: Int(segmentFrames * 2) + 2)
   }
 }

@@ -30,7 +30,14 @@ package struct Watermark: Equatable, Sendable {
 
   var isEmpty: Bool { imagePath == nil && text == nil }
   /// The picture changes although the source does not.
-  var isMoving: Bool { text?.contains("{time}") ?? false }
+  var isMoving: Bool {
+    var rest = (text ?? "")[...]
+    while !rest.isEmpty {
+      if rest.hasPrefix("{time}") { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
 
   /// Goes on with a chain of filters.
   func extend(_ chain: String, height: Int, recording: String) -> String {

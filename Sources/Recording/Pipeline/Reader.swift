@@ -57,7 +57,8 @@ final class Reader: @unchecked Sendable {
         : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
           Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
       return TimelineTrack(
-        timeBase: stream.timeBase, usualDuration: usual, startsAtKey: isVideo, isCopied: isCopied,
+        timeBase: stream.timeBase, usualDuration: usual, reorderDepth: stream.parameters.reorderDepth,
+        startsAtKey: isVideo, isCopied: isCopied,
         setsOrigin: isVideo && isCopied)
     }
   }

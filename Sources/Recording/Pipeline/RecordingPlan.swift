@@ -1,4 +1,5 @@
 import LibAV
+import Platform
 
 /// The inputs, opened, and what is to become of their streams: decided before anything is written.
 struct RecordingPlan {
@@ -55,12 +56,12 @@ struct RecordingPlan {
       return try Reader.Source(
         stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
     }
-    let name = configuration.encoder ?? codec.softwareEncoder
+    let name = RecordingPlan.encoder(configuration, codec, session.log)
     guard let format = VideoEncoder.inputFormat(of: name) else {
       throw RecordingError(.usage, "--encoder \(name) takes no 8-bit 4:2:0 pictures")
     }
     let plan = PictureEncoder.Plan(
-      track: track, frameRate: stream.peakFrameRate,
+      track: track, encoder: name, frameRate: stream.peakFrameRate,
       cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive)
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
@@ -68,6 +69,29 @@ struct RecordingPlan {
       stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format
     )
     return try Reader.Source(stream: stream, chain: chain)
+  }
+
+  /// The encoder that was asked for, or the software encoder where that one is for hardware that is not there.
+  private static func encoder(
+    _ configuration: RecordingConfiguration, _ codec: RecordingConfiguration.VideoCodec, _ log: Log
+  ) -> String {
+    let software = codec.softwareEncoder
+    guard let named = configuration.encoder, named != software else { return software }
+    guard ["_vaapi", "_nvenc", "_qsv", "_v4l2m2m", "_amf", "_omx"].contains(where: { named.hasSuffix($0) }) else {
+      return named
+    }
+    do throws(AVError) {
+      var settings = VideoEncoderSettings.usual(
+        encoder: named, width: 640, height: 360, frameRate: RationalTime(25, 1), segmentTicks: 450_000)
+      settings.pixelFormat = VideoEncoder.inputFormat(of: named) ?? .nv12
+      _ = try VideoEncoder(settings)
+      return named
+    } catch {
+      log.warning(
+        "encoder", "\(error); encoding with \(software) instead",
+        ["encoder": .text(software), "wanted": .text(named)])
+      return software
+    }
   }
 
   private mutating func sound(_ stream: StreamInfo, _ session: Session) throws(RecordingError)

@@ -30,6 +30,8 @@ final class RunOutput {
   private var isFinished = false
   /// Decode times of a track begin below its presentation times by this, in ticks.
   private var reordering: [Int64?]
+  /// In the muxer's time base.
+  private var lastDecodeTimes: [Int64?]
 
   /// - Parameters:
   ///   - formats: of the tracks that the run has, at least one.
@@ -53,6 +55,7 @@ final class RunOutput {
       tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
     interleaver = Interleaver(tracks: formats.count, patience: 10 * 90_000)
     reordering = Array(repeating: nil, count: formats.count)
+    lastDecodeTimes = reordering
     muxer = try media { () throws(AVError) in
       try FragmentMuxer(
         tracks: formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) })
@@ -155,6 +158,14 @@ final class RunOutput {
   }
 
   private func mux(_ waiting: WaitingPacket, _ track: Int) throws(RecordingError) {
+    waiting.packet.rescale(to: muxer.timeBase(of: track))
+    // Times that differ in the source's unit may be the same in the muxer's.
+    if let dts = waiting.packet.dts {
+      let settled = max(dts, (lastDecodeTimes[track] ?? dts - 1) + 1)
+      waiting.packet.dts = settled
+      waiting.packet.pts = max(waiting.packet.pts ?? settled, settled)
+      lastDecodeTimes[track] = settled
+    }
     try media { () throws(AVError) in try muxer.write(&waiting.packet, track: track) }
   }
 

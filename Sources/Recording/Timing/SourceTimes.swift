@@ -55,6 +55,8 @@ package struct TimelineTrack: Equatable, Sendable {
   package var timeBase: RationalTime
   /// Used where packets carry no duration, in `timeBase`; at least 1.
   package var usualDuration: Int64
+  /// Frames by which decoding runs ahead of presentation, as far as the header tells.
+  package var reorderDepth: Int64
   /// Decoding starts at key frames only: packets before the first one of a run are dropped, and so are its leading
   /// pictures, which refer to pictures before it.
   package var startsAtKey: Bool
@@ -65,11 +67,12 @@ package struct TimelineTrack: Equatable, Sendable {
   package var setsOrigin: Bool
 
   package init(
-    timeBase: RationalTime, usualDuration: Int64, startsAtKey: Bool = false, isCopied: Bool = false,
-    setsOrigin: Bool = false
+    timeBase: RationalTime, usualDuration: Int64, reorderDepth: Int = 0, startsAtKey: Bool = false,
+    isCopied: Bool = false, setsOrigin: Bool = false
   ) {
     self.timeBase = timeBase
     self.usualDuration = max(1, usualDuration)
+    self.reorderDepth = Int64(reorderDepth)
     self.startsAtKey = startsAtKey
     self.isCopied = isCopied
     self.setsOrigin = setsOrigin

@@ -47,18 +47,22 @@ struct TimelineTrackState: Sendable {
   mutating func normalize(_ times: SourceTimes) -> HeldTimes {
     let duration = times.duration > 0 && isPossible(times.duration) ? times.duration : info.usualDuration
     let presented = times.pts.flatMap { isPossible($0) ? $0 : nil }
-    let raw = times.dts.flatMap { isPossible($0) ? $0 : nil } ?? presented
+    let decoded = times.dts.flatMap { isPossible($0) ? $0 : nil }
     let dts: Int64
     var pts: Int64
-    if let raw {
-      dts = unwrapper.unwrap(raw)
-      pts = presented.map { unwrapper.align(pts: $0, raw: raw, unwrapped: dts) } ?? dts
+    if let decoded {
+      dts = unwrapper.unwrap(decoded)
+      pts = presented.map { unwrapper.align(pts: $0, raw: decoded, unwrapped: dts) } ?? dts
+    } else if let presented {
+      // Matroska stores presentation times only, and libav works the decode times out with some delay.
+      pts = unwrapper.unwrap(presented)
+      let ahead = info.reorderDepth * duration
+      dts = max(min(lastSeen ?? (pts - ahead), pts), pts - 2 * ahead)
     } else {
       dts = lastSeen ?? 0
       pts = dts
     }
-    // Where only the presentation time is known and pictures are reordered, the decode time is a guess.
-    if pts < dts && times.dts != nil { pts = dts }
+    if pts < dts { pts = dts }
     lastSeen = dts + duration
     return HeldTimes(
       pts: pts, dts: dts, duration: duration, skipped: times.skipped, isKey: times.isKey, arrival: times.arrival)
