@@ -264,6 +264,8 @@ final class PictureEncoder: @unchecked Sendable {
     // Sound that goes on for longer than players notice gets the last picture with it.
     if isLast { end = session.end(of: run) - end > Self.noticeable ? session.end(of: run) : end }
     try fill(before: end)
+    // Players that go by the nominal rate, as libav's do, take the last frame for a short one: it is shown once more.
+    if end - lastTime >= 2 * refill.frame { try repeatLast(at: end - refill.frame) }
     try media { () throws(AVError) in try encoder?.drain() }
     try passOn(run)
     release(run, end: end)
