@@ -31,8 +31,12 @@ public final class FaultServer: Sendable {
     case storeThenClose
     /// Reads the body and answers, keeping nothing.
     case answer(Int, headers: [String] = [], body: String = "")
+    /// As `answer`, at this many bytes a second.
+    case answerSlowly(Int, bytesPerSecond: Int)
     /// Answers without reading any of the body, and goes on reading nothing until the client closes.
     case answerEarly(Int, body: String = "")
+    /// Answers at the first byte of the body and ends its side of the connection, but reads on.
+    case answerEarlyAndClose(Int)
     /// Reads the whole body, then sends these bytes as they are and closes.
     case raw(String)
     /// Keeps the body as a server does that has it, but sends these bytes and closes.
@@ -73,7 +77,8 @@ public final class FaultServer: Sendable {
     var mostInFlight = 0
     var open: Set<Int32> = []
     var listener: Int32 = -1
-    var isEnding = false
+    /// Tells one listener from the next, which may have its number.
+    var lives = 0
   }
   private let state: Mutex<State>
   private let changed = NSCondition()
@@ -86,7 +91,6 @@ public final class FaultServer: Sendable {
     signal(SIGPIPE, SIG_IGN)
     let (listener, port) = try FaultServer.listen(port: 0, ipv6: ipv6)
     self.port = port
-    state.withLock { $0.listener = listener }
     accept(on: listener)
   }
 
@@ -131,33 +135,32 @@ public final class FaultServer: Sendable {
 
   /// From now on connections are refused, and those that stand are reset.
   public func goDown() {
-    let (listener, open) = state.withLock { state in
-      defer { state.listener = -1 }
-      return (state.listener, state.open)
+    // Under the lock, like every closing of these: outside it a number may have become another server's.
+    state.withLock { state in
+      if state.listener >= 0 {
+        // Wakes the thread that waits for connections.
+        shutdown(state.listener, Int32(SHUT_RDWR))
+        close(state.listener)
+        state.listener = -1
+      }
+      state.lives += 1
+      for descriptor in state.open { FaultServer.reset(descriptor, closing: false) }
     }
-    if listener >= 0 {
-      shutdown(listener, Int32(SHUT_RDWR))
-      close(listener)
-    }
-    for descriptor in open { FaultServer.reset(descriptor, closing: false) }
   }
 
   /// Listens again on the same port.
   public func comeBack() throws {
     let (listener, _) = try FaultServer.listen(port: port, ipv6: isIPv6)
-    state.withLock { $0.listener = listener }
     accept(on: listener)
   }
 
-  public func end() {
-    state.withLock { $0.isEnding = true }
-    goDown()
-  }
+  public func end() { goDown() }
 
   // MARK: Serving
 
   fileprivate static func listen(port: UInt16, ipv6: Bool) throws -> (Int32, UInt16) {
-    let listener = socket(ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let listener = socket(ipv6 ? AF_INET6 : AF_INET, Int32(kind), 0)
     guard listener >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     var yes: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
@@ -201,32 +204,45 @@ public final class FaultServer: Sendable {
   }
 
   private func accept(on listener: Int32) {
+    let life = state.withLock { state in
+      state.listener = listener
+      return state.lives
+    }
     Thread.detachNewThread { [weak self] in
       while true {
-        let descriptor = Foundation.accept(listener, nil, nil)
-        if descriptor < 0 {
-          if errno == EINTR || errno == ECONNABORTED { continue }
-          return
-        }
-        guard let self else {
-          close(descriptor)
-          return
-        }
-        self.state.withLock { state in
-          state.connections += 1
-          state.open.insert(descriptor)
-        }
+        var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, -1)
+        guard let self, let descriptor = self.takeConnection(life) else { return }
+        guard descriptor >= 0 else { continue }
         Thread.detachNewThread { [weak self] in
           FaultConnection(descriptor).serve { request in
             self?.begin(request)
           } finish: { exchange, body in
             self?.finish(exchange, body)
           }
-          // Taken from the table first: the number may be another's as soon as it is closed.
-          self?.state.withLock { state in _ = state.open.remove(descriptor) }
-          close(descriptor)
+          guard let self else {
+            close(descriptor)
+            return
+          }
+          self.state.withLock { state in
+            state.open.remove(descriptor)
+            close(descriptor)
+          }
         }
       }
+    }
+  }
+
+  /// The next connection; -1 when none waits any more, nil when the listener of this `life` is gone.
+  private func takeConnection(_ life: Int) -> Int32? {
+    state.withLock { state in
+      guard state.lives == life else { return nil }
+      let descriptor = Foundation.accept(state.listener, nil, nil)
+      if descriptor >= 0 {
+        state.connections += 1
+        state.open.insert(descriptor)
+      }
+      return descriptor
     }
   }
 
@@ -333,10 +349,21 @@ struct FaultConnection {
       done(nil)
       answer(status, headers, text)
       return body != nil
+    case .answerSlowly(let status, let rate):
+      let body = readBody(request.length, &buffer, bytesPerSecond: rate)
+      done(nil)
+      answer(status)
+      return body != nil
     case .answerEarly(let status, let text):
       done(nil)
       answer(status, [], text)
       waitForHangUp()
+      return false
+    case .answerEarlyAndClose(let status):
+      done(nil)
+      answer(status, ["Connection: close"])
+      shutdown(descriptor, Int32(SHUT_WR))
+      waitForClose()
       return false
     case .raw(let text):
       _ = readBody(request.length, &buffer)
