@@ -30,6 +30,8 @@ package struct UploadSummary: Equatable, Sendable {
   package var refused = 0
   /// The server's last words where it refuses everything (credentials, address); nil where it does not.
   package var refusal: String?
+  /// Other credentials would help: 401, 403 or 407.
+  package var refusesCredentials = false
   /// The last failure, for people; nil when the last attempt succeeded.
   package var lastProblem: String?
 

@@ -81,7 +81,7 @@ private func outcome(status: Int? = nil, failure: TransferOutcome.Failure? = nil
   @Test func `a server gets longer to answer with each attempt`() {
     #expect(policy.answerLimit(attempt: 0) == .seconds(10))
     #expect(policy.answerLimit(attempt: 1) == .seconds(20))
-    #expect(policy.answerLimit(attempt: 50) == .seconds(120))
+    #expect(policy.answerLimit(attempt: 50) == .seconds(30))
   }
 }
 

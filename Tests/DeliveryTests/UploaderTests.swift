@@ -110,6 +110,25 @@ private func expectAll(
     #expect(try spool.names() == before)
   }
 
+  @Test(arguments: [
+    FaultServer.Behaviour.answer(500), .resetInBody(after: 40_000), .neverAnswer,
+    .answerSlowly(500, bytesPerSecond: 400_000),
+  ])
+  func `a server that takes bytes but keeps none does not hold up the end`(behaviour: FaultServer.Behaviour) throws {
+    // More than sockets hold, so that the slow one is seen taking bytes.
+    try spool.addRun(segments: 3, size: 600_000)
+    let server = try FaultServer { $0.name == "init.mp4" ? .store : behaviour }
+    var configuration = try UploadConfiguration.quick(server.url)
+    configuration.drainTimeout = .seconds(3)
+    let start = ContinuousClock.now
+    let summary = try upload(configuration)
+    #expect(summary.remaining == 3)
+    #expect(.now - start < .seconds(12))
+    // Two a second in all, and what was on its way when the first failed.
+    let seconds = (ContinuousClock.now - start).components.seconds + 1
+    #expect(server.exchanges.count <= Int(seconds) * 2 + 4)
+  }
+
   @Test func `wrong credentials pause everything, and new ones go on by themselves`() throws {
     try spool.addRun(segments: 4)
     let server = try FaultServer { $0.headers["authorization"] == "Bearer right" ? .store : .answer(401) }
@@ -139,7 +158,8 @@ private func expectAll(
     var configuration = try UploadConfiguration.quick(server.url)
     configuration.drainTimeout = .milliseconds(700)
     let summary = try upload(configuration)
-    #expect(summary.refusal == "HTTP 403")
+    #expect(summary.refusal == "HTTP 403 (forbidden)")
+    #expect(summary.refusesCredentials)
     #expect(summary.remaining == 2)
     #expect(server.exchanges.count == 1)
   }

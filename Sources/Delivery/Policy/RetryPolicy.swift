@@ -9,7 +9,7 @@ package struct RetryPolicy: Equatable, Sendable {
   /// Wait for the first byte of a response in the first attempt; doubled in each further one, so that a server whose disk
   /// is slow is not asked for ever in vain.
   package var answerLimit: Duration = .seconds(10)
-  package var longestAnswerLimit: Duration = .seconds(120)
+  package var longestAnswerLimit: Duration = .seconds(30)
 
   package init() {}
 

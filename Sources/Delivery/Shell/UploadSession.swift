@@ -20,7 +20,9 @@ final class UploadSession {
   private var inputFinished = false
   private var isStopped = false
   private var lastProgress: Instant
-  private var lastTaken: Int64 = 0
+  /// Bytes taken less those of attempts that failed, and the most that was ever: sending the same again is no progress.
+  private var wasted: Int64 = 0
+  private var mostUseful: Int64 = 0
   private var nextTick: Instant
   private var nextCredentialLook: Instant
 
@@ -89,6 +91,7 @@ final class UploadSession {
   }
 
   private func ended(_ job: DeliveryPlan.Job, _ file: UploadFile, _ outcome: TransferOutcome) {
+    if !outcome.isSuccess { wasted += outcome.bytesTaken }
     let reaction = dispatcher.ended(job, outcome, jitter: .random(in: 0..<1), now: .now)
     perform(reaction, job, outcome, bytes: file.length)
     guard reaction == .compare else { return }
@@ -101,7 +104,7 @@ final class UploadSession {
   ) {
     switch reaction {
     case .delivered(let isRecovery):
-      lastProgress = .now
+      if mode != .live { lastProgress = .now }
       summary.refusal = nil
       summary.lastProblem = nil
       if case .segment = job.path.entry {
@@ -118,10 +121,11 @@ final class UploadSession {
     case .paused(let isNews):
       summary.lastProblem = outcome.detail
       summary.refusal = outcome.detail
+      summary.refusesCredentials = outcome.status.map { [401, 403, 407].contains($0) } ?? false
       if isNews { teller.pauses(outcome) }
       if target.refreshCredentials() { dispatcher.retryNow() }
     case .setAside:
-      lastProgress = .now
+      if mode != .live { lastProgress = .now }
       summary.refusal = nil
       summary.lastProblem = outcome.detail
       files.setAside(job.path)
@@ -198,8 +202,10 @@ final class UploadSession {
 
   private func measure(_ now: Instant) {
     let taken = target.bytesTaken
-    if taken > lastTaken, mode != .live { lastProgress = now }
-    lastTaken = taken
+    if taken - wasted > mostUseful {
+      mostUseful = taken - wasted
+      if mode != .live { lastProgress = now }
+    }
     goodput.observe(taken: taken, isBusy: dispatcher.running > 0, now: now)
     let backlog = dispatcher.plan.backlog
     let measurement = Ladder.Measurement(

@@ -78,6 +78,7 @@ private final class DirectoryWriter: Sendable {
 
   func write(_ path: EntryPath, _ file: UploadFile) -> TransferOutcome {
     let start = ContinuousClock.now
+    let before = taken.load(ordering: .relaxed)
     var outcome = TransferOutcome()
     do throws(StorageError) {
       switch try copy(path, file) {
@@ -98,6 +99,7 @@ private final class DirectoryWriter: Sendable {
       }
     }
     outcome.bytesSent = file.length
+    outcome.bytesTaken = taken.load(ordering: .relaxed) - before
     outcome.elapsed = .now - start
     return outcome
   }

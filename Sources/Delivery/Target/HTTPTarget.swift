@@ -49,6 +49,6 @@ final class HTTPTarget: DeliveryTarget {
     }
   }
 
-  func networkChanged() { engine.dropStuck(quiet: .seconds(1)) }
+  func networkChanged() { engine.dropStuck(quiet: .seconds(3)) }
   func stop() { engine.stop() }
 }

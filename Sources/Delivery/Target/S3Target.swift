@@ -79,7 +79,7 @@ final class S3Target: DeliveryTarget {
     }
   }
 
-  func networkChanged() { engine.dropStuck(quiet: .seconds(1)) }
+  func networkChanged() { engine.dropStuck(quiet: .seconds(3)) }
   func stop() { engine.stop() }
 
   /// S3 says with codes what other servers say with statuses. The statuses are put right, so that one policy judges all.

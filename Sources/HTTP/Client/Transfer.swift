@@ -263,7 +263,7 @@ import Platform
     }
     // A refusal is a refusal even where its text was cut, or the connection was reset behind it.
     if let status = outcome.status, status >= 300, outcome.failure != .unreadableBody { outcome.failure = nil }
-    if outcome.failure == nil, !outcome.isSuccess, let status = outcome.status { outcome.detail = "HTTP \(status)" }
+    if outcome.failure == nil, !outcome.isSuccess, let status = outcome.status { outcome.detail = statusText(status) }
     outcome.detail = Redaction(secrets: request.authorization.secrets).masked(outcome.detail)
     return outcome
   }

@@ -101,7 +101,8 @@ final class TransferLoop {
 
   private func end(_ transfer: Transfer, _ outcome: TransferOutcome) {
     inbox.multi.remove(transfer)
-    running[transfer.key] = nil
+    var outcome = outcome
+    outcome.bytesTaken = running.removeValue(forKey: transfer.key)?.lastTaken ?? 0
     shareRate()
     transfer.completion(outcome)
   }

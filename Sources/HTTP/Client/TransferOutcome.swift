@@ -44,6 +44,8 @@ package struct TransferOutcome: Sendable, Equatable {
   package var bodySHA256: [UInt8]?
   /// Bytes of the request body handed to the connection.
   package var bytesSent: Int64 = 0
+  /// Of these, what the engine's `bytesTaken` has counted.
+  package var bytesTaken: Int64 = 0
   /// From the start to the end of the transfer.
   package var elapsed: Duration = .zero
 
@@ -51,4 +53,28 @@ package struct TransferOutcome: Sendable, Equatable {
 
   /// A real 2xx, read to its end, for a request that was sent to its end.
   package var isSuccess: Bool { failure == nil && status.map { (200..<300).contains($0) } == true }
+}
+
+/// A status for people: "HTTP 413 (larger than the server takes)". Servers' own words are not repeated; they may hold
+/// anything.
+package func statusText(_ status: Int) -> String {
+  let meaning: String? =
+    switch status {
+    case 300..<400: "moved"
+    case 401: "not authorized"
+    case 403: "forbidden"
+    case 404, 410: "no such place"
+    case 405, 501: "it stores no files"
+    case 407: "the proxy wants credentials"
+    case 408: "request timed out"
+    case 409: "it has another file of that name"
+    case 413: "larger than the server takes"
+    case 429: "too many requests"
+    case 500: "server error"
+    case 502, 504: "the server behind it is not there"
+    case 503: "busy"
+    case 507: "the server's disk is full"
+    default: nil
+    }
+  return "HTTP \(status)" + (meaning.map { " (\($0))" } ?? "")
 }
