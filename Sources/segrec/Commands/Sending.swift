@@ -51,12 +51,14 @@ final class Sending: Sendable {
 func shortfall(_ summary: UploadSummary, spool: String, command: String) -> Failure? {
   if summary.isComplete { return nil }
   if let refusal = summary.refusal {
+    // Credentials, or an address or certificate that does not do.
     return Failure(
-      .refused,
+      summary.refusesCredentials ? .refused : .unavailable,
       "the server refused: \(refusal); \(counted(summary.remaining, "segment")) not uploaded and kept in \(spool); "
-        + "put the credentials right, then: \(command)")
+        + "put \(summary.refusesCredentials ? "the credentials" : "that") right, then: \(command)")
   }
-  if summary.remaining == 0, summary.remainingOthers == 0 {
+  // An end marker that is left waits for what was refused.
+  if summary.remaining == 0, summary.refused > 0 {
     return Failure(
       .temporaryFailure,
       "the server refused \(counted(summary.refused, "segment")) for good, kept in refused/ under \(spool); when the "
