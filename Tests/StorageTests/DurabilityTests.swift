@@ -116,6 +116,22 @@ private let stepCount: Int = {
     }
   }
 
+  @Test(arguments: 0...12)
+  func `what recovery says it saved survives the next power cut, also where recovery failed later`(
+    failing: Int
+  ) throws {
+    for step in 0...stepCount {
+      let disk = try SimulatedDisk(.stopping(afterStep: step))
+      _ = scene.record(on: disk)
+      disk.kill(then: failing == 0 ? nil : .failing(step: failing, code: ENOSPC))
+      // Where not even the lock could be taken nothing was said.
+      let report = try? recover(disk)
+      let told = report.map { $0.salvaged + $0.closed } ?? []
+      disk.crash(namesSurvive: false, unsynced: .lost)
+      #expect(scene.violations(disk.files(), told: told.map(\.description)) == [])
+    }
+  }
+
   @Test(arguments: 1...12)
   func `a step of recovery that fails leaves the work for the next one`(failing: Int) throws {
     // After the second chunk of the second segment.

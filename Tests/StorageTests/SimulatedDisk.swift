@@ -51,10 +51,15 @@ final class SimulatedDisk: Sendable {
   }
 
   fileprivate let state: Mutex<State>
+  /// Called before each rename, on the thread that renames.
+  fileprivate let beforeRename: (@Sendable () -> Void)?
   /// Real files behind descriptors and locks.
   fileprivate let scratch: TemporaryDirectory
 
-  init(_ fault: Fault? = nil, omitting omission: Omission? = nil) throws {
+  init(
+    _ fault: Fault? = nil, omitting omission: Omission? = nil, beforeRename: (@Sendable () -> Void)? = nil
+  ) throws {
+    self.beforeRename = beforeRename
     var initial = State()
     initial.fault = fault
     initial.omission = omission
@@ -67,6 +72,15 @@ final class SimulatedDisk: Sendable {
   /// The changes so far, in words.
   var log: [String] { state.withLock { $0.log } }
   var isOff: Bool { state.withLock { $0.isOff } }
+
+  /// The program is gone, the machine goes on: all that was written is still seen, and no more durable than before.
+  func kill(then fault: Fault? = nil) {
+    state.withLock { state in
+      state.steps = 0
+      state.fault = fault
+      state.log = []
+    }
+  }
 
   /// The power goes and comes back; then nothing fails any more unless `fault` says so.
   ///
@@ -213,6 +227,7 @@ private final class SimulatedDirectory: DiskDirectory {
     _ name: String, to newName: String, in target: any DiskDirectory, replacing: Bool
   ) throws(SystemError) {
     guard let target = target as? SimulatedDirectory else { return }
+    disk.beforeRename?()
     try with { state throws(SystemError) in
       let child = try state.child(name, of: node, "rename", path)
       if !replacing, state.nodes[target.node]?.names[newName] != nil {

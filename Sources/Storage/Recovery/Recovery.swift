@@ -32,6 +32,14 @@ extension Tree {
     var report = RecoveryReport()
     for rendition in try renditions(of: lock.recording) {
       let runs = try runs(of: lock.recording, rendition: rendition)
+      if let newest = runs.last {
+        do throws(StorageError) {
+          try settle(RunKey(recording: lock.recording, rendition: rendition, run: newest))
+        } catch {
+          report.problems.append(error)
+          continue
+        }
+      }
       for run in runs {
         let key = RunKey(recording: lock.recording, rendition: rendition, run: run)
         do throws(StorageError) {
@@ -53,6 +61,13 @@ extension Tree {
       }
     }
     return report
+  }
+
+  /// Makes the names durable that a recorder may have been killed before syncing: its newest run, the directories above
+  /// it and what the run holds. Everybody sees them already, and what is seen is taken as committed.
+  private func settle(_ key: RunKey) throws(StorageError) {
+    let (run, _) = try makeDirectories(of: key)
+    try RunWriter.sync(run)
   }
 
   private func recover(
