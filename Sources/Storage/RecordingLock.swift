@@ -17,19 +17,40 @@ package struct RecordingLock: ~Copyable, Sendable {
 }
 
 extension Tree {
-  /// Takes the lock of a recording without waiting; its directory is made when there is none.
+  /// Takes the lock of a recording; its directory is made when there is none.
   ///
+  /// - Parameter patience: how long an owner may take to let go. Cleaning and recovery hold a lock for moments, and a
+  ///   recorder that starts in such a moment must not give up.
   /// - Throws: `locked`, with the owner's process number where it is known, when another owner is at work.
-  package func lock(_ recording: RecordingName) throws(StorageError) -> RecordingLock {
-    switch try attemptLock(recording) {
-    case .acquired(let lock): return RecordingLock(recording, lock)
-    case .held(let owner): throw .locked(recording, by: owner)
+  package func lock(
+    _ recording: RecordingName, patience: Duration = .seconds(1)
+  ) throws(StorageError) -> RecordingLock {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      switch try attemptLock(recording) {
+      case .acquired(let lock): return RecordingLock(recording, lock)
+      case .held(let owner):
+        if .now >= deadline { throw .locked(recording, by: owner) }
+        Thread.pause(.milliseconds(5))
+      }
     }
   }
 
   /// Takes the lock of a recording if nobody has it; else nil.
   package func tryLock(_ recording: RecordingName) throws(StorageError) -> RecordingLock? {
     switch try attemptLock(recording) {
+    case .acquired(let lock): return RecordingLock(recording, lock)
+    case .held: return nil
+    }
+  }
+
+  /// Like `tryLock`, but makes no directory: nil, too, when there is no such recording any more.
+  package func tryLockPresent(_ recording: RecordingName) throws(StorageError) -> RecordingLock? {
+    let attempt = try ifPresent { () throws(SystemError) in
+      try top.subdirectory(recording.text).attemptLock(RecordingLock.fileName)
+    }
+    guard let attempt else { return nil }
+    switch consume attempt {
     case .acquired(let lock): return RecordingLock(recording, lock)
     case .held: return nil
     }

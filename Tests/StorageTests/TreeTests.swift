@@ -210,11 +210,33 @@ private func name(_ text: String) throws -> PathName { try #require(PathName(tex
   @Test func `one owner at a time, and the other is told who it is`() throws {
     let lock = try tree.lock(recording)
     let other = try Tree(root: directory.path, create: false)
-    #expect(throws: StorageError.locked(recording, by: getpid())) { _ = try other.lock(recording) }
+    #expect(throws: StorageError.locked(recording, by: getpid())) { _ = try other.lock(recording, patience: .zero) }
     #expect(try !isFree(in: other))
     #expect("\(StorageError.locked(recording, by: 7))" == "recording lecture is in use by process 7")
     _ = consume lock
     #expect(try isFree(in: other))
+  }
+
+  @Test func `an owner may take a moment to let go`() throws {
+    let lock = try tree.lock(recording)
+    let start = ContinuousClock.now
+    #expect(throws: StorageError.self) { _ = try tree.lock(recording, patience: .milliseconds(30)) }
+    #expect(.now - start >= .milliseconds(30))
+    _ = consume lock
+    #expect(try tree.lock(recording, patience: .zero).recording == recording)
+  }
+
+  @Test func `asking whether somebody has it makes nothing and is in nobody's way`() throws {
+    #expect(try !tree.isLocked(recording))
+    #expect(directory.files() == [])
+    let lock = try tree.lock(recording)
+    #expect(try tree.isLocked(recording))
+    _ = consume lock
+    #expect(try !tree.isLocked(recording))
+    if let made = try tree.tryLockPresent(try #require(RecordingName("nobody"))) {
+      Issue.record("\(made.recording)")
+    }
+    #expect(try tree.recordings() == [recording])
   }
 
   @Test func `a lock file that a dead process left is no obstacle`() throws {

@@ -30,7 +30,7 @@ struct RootCleaning {
   private static let selectionLimit = 16_384
 
   func run(_ telling: inout CleanTelling) throws(StorageError) {
-    if !configuration.isDryRun { _ = try tree.finishRemovals() }
+    if !configuration.isDryRun { try tree.finishRemovals() }
     let limit = try sizeLimit()
     for recording in try tree.recordings() {
       do throws(StorageError) {
@@ -93,7 +93,7 @@ struct RootCleaning {
       return
     }
     if !configuration.isDryRun {
-      guard let lock = try tree.tryLock(recording) else {
+      guard let lock = try tree.tryLockPresent(recording) else {
         telling.change { report in
           report.inUse.append(recording)
           report.remaining = report.remaining + amount

@@ -127,6 +127,7 @@ struct SpoolCleaning {
     _ recording: RecordingName, _ limit: Candidate?, _ telling: inout CleanTelling
   ) throws(StorageError) {
     let before = telling.report.freed
+    if !configuration.isDryRun { try tree.finishRunRemovals(of: recording) }
     var rests: [Rest] = []
     for rendition in try tree.renditions(of: recording) {
       let runs = try tree.runs(of: recording, rendition: rendition)
@@ -193,7 +194,7 @@ struct SpoolCleaning {
       let census = try tree.census(of: recording)
       guard census.foreign == 0, census.temporaries == 0 else { return false }
     } else {
-      guard let lock = try tree.tryLock(recording) else {
+      guard let lock = try tree.tryLockPresent(recording) else {
         telling.change { $0.inUse.append(recording) }
         return false
       }

@@ -41,6 +41,11 @@ package final class Thread: Sendable {
     pthread_join(handle, nil)
   }
 
+  /// Has the calling thread do nothing for a while, for what nobody tells of when it happens. Signals may end it early.
+  package static func pause(_ duration: Duration) {
+    poll(nil, 0, duration.wholeMilliseconds)
+  }
+
   /// Sends a signal to this thread alone.
   func send(signal: Int32) { pthread_kill(handle, signal) }
 }

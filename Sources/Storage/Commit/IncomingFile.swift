@@ -1,3 +1,4 @@
+import Glibc
 package import HLS
 import Platform
 
@@ -71,6 +72,7 @@ package struct IncomingFile: ~Copyable {
         do throws(SystemError) { try directory.remove(name) } catch {}
         throw .notDurable(error)
       }
+      try requirePlace(of: directory)
       return .stored
     }
     guard try isSame() else { return .conflict }
@@ -81,6 +83,18 @@ package struct IncomingFile: ~Copyable {
 
   /// Removes what has arrived.
   package consuming func abandon() {}
+
+  /// Fails with `isMissing` when the file is not where its name says: while it arrived, its recording was taken out of
+  /// the tree (`Tree.removeRecording`), or moved away by a person, and the directory this one wrote to went along.
+  private func requirePlace(of directory: any DiskDirectory) throws(StorageError) {
+    let name = entry.entry.description
+    let (here, there) = try storage { () throws(SystemError) in
+      (try directory.status(name).identity, try tree.directory(of: entry.key).status(name).identity)
+    }
+    guard here == there else {
+      throw .system(SystemError(operation: "keep", subject: tree.path(of: entry), code: ENOENT))
+    }
+  }
 
   /// Whether the file under the same name, in the run or in one of its areas, has the same bytes.
   private func isSame() throws(StorageError) -> Bool {

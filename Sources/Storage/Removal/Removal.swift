@@ -13,11 +13,12 @@ extension Tree {
   /// Removes a whole recording: playlists, segments and all.
   ///
   /// It leaves the tree in one step, by a rename to a hidden name, so that nobody sees half of it and no playlist ever
-  /// names a file that is gone. Where that is interrupted, `finishRemovals` goes on. A recording with foreign files is
-  /// emptied where it stands instead, because those stay there.
+  /// names a file that is gone. Then it is counted once more: what has been received until now makes a difference, and the
+  /// recording is put back; what is received later finds that its directory has left (`IncomingFile.commit`). A second
+  /// rename says that there is no way back. A recording with foreign files is emptied where it stands instead, because
+  /// those stay there.
   ///
-  /// - Parameter judged: the census by which it was decided. What is being received at this moment makes a difference to
-  ///   it, and then the recording is put back.
+  /// - Parameter judged: the census by which it was decided.
   package func removeRecording(
     _ lock: consuming RecordingLock, judgedBy judged: Census
   ) throws(StorageError) -> RemovalOutcome {
@@ -31,48 +32,59 @@ extension Tree {
         try removeIfEmpty(name, in: top)
         return .removed
       }
-      let hidden = Tree.hiddenPrefix + name + "." + String(UInt32.random(in: 0 ... .max), radix: 16)
-      try top.rename(name, to: hidden, in: top, replacing: true)
-      let directory = try top.subdirectory(hidden)
+      let suffix = name + "." + String(UInt32.random(in: 0 ... .max), radix: 16)
+      try top.rename(name, to: Tree.leavingPrefix + suffix, in: top, replacing: true)
+      let directory = try top.subdirectory(Tree.leavingPrefix + suffix)
       guard try Tree.census(directory) == judged else {
-        try putBack(hidden, recording)
+        try putBack(Tree.leavingPrefix + suffix, recording)
         return .changed
       }
+      try top.rename(Tree.leavingPrefix + suffix, to: Tree.removedPrefix + suffix, in: top, replacing: true)
       try empty(directory, .recording)
-      try removeIfEmpty(hidden, in: top)
+      try removeIfEmpty(Tree.removedPrefix + suffix, in: top)
       try top.sync()
       return .removed
     }
   }
 
-  /// Removes what is left of recordings whose removal was interrupted. Returns how many there were.
-  package func finishRemovals() throws(StorageError) -> Int {
+  /// Goes on with removals that were interrupted: what had left the tree for good is removed, what might still have been
+  /// put back is put back.
+  package func finishRemovals() throws(StorageError) {
     try storage { () throws(SystemError) in
       var names: [String] = []
       try top.list { name, kind in
-        if kind == .directory, name.hasPrefix(Tree.hiddenPrefix) { names.append(name) }
+        if kind == .directory, name.hasPrefix(Tree.leavingPrefix) || name.hasPrefix(Tree.removedPrefix) {
+          names.append(name)
+        }
         return true
       }
-      var finished = 0
       for name in names {
         do throws(SystemError) {
           let directory = try top.subdirectory(name)
-          // Whoever hid it has the lock for as long as it may still be put back.
+          // Its cleaner, if alive, has the lock.
           guard case .acquired(let lock) = try directory.attemptLock(RecordingLock.fileName) else { continue }
-          try empty(directory, .recording)
-          try removeIfEmpty(name, in: top)
-          finished += 1
+          if name.hasPrefix(Tree.removedPrefix) {
+            try empty(directory, .recording)
+            try removeIfEmpty(name, in: top)
+          } else {
+            let end = name.lastIndex(of: ".") ?? name.endIndex
+            if let recording = RecordingName(name[..<end].dropFirst(Tree.leavingPrefix.count)) {
+              try putBack(name, recording)
+            }
+          }
           _ = consume lock
         } catch {
           // Another process was faster.
           if !error.isMissing { throw error }
         }
       }
-      return finished
     }
   }
 
-  static let hiddenPrefix = ".removed-"
+  /// Out of the tree, but not yet lost.
+  static let leavingPrefix = ".leaving-"
+  /// About to be emptied, or half empty.
+  static let removedPrefix = ".removed-"
 
   private func putBack(_ hidden: String, _ recording: RecordingName) throws(SystemError) {
     do throws(SystemError) {
@@ -84,6 +96,7 @@ extension Tree {
       let beside = recording.text.prefix(PathName.maximumLength - suffix.utf8.count) + suffix
       try top.rename(hidden, to: String(beside), in: top, replacing: true)
     }
+    try top.sync()
   }
 
   /// Removes all of the contract from a directory and from those below it; its lock goes last.
@@ -132,9 +145,37 @@ extension Tree {
     guard isFinished, census.foreign == 0, census.temporaries == 0 else { return nil }
     return try ifPresent { () throws(SystemError) in
       let rendition = try top.subdirectory(key.recording.text).subdirectory(key.rendition.text)
-      try empty(rendition.subdirectory(key.run.description), .run(key.rendition, key.run))
-      try removeIfEmpty(key.run.description, in: rendition)
+      let hidden = Tree.removedPrefix + key.run.description
+      // At once: of a run that lost its marker first, recovery would think that it never had a segment.
+      try rendition.rename(key.run.description, to: hidden, in: rendition, replacing: true)
+      try removeHiddenRun(hidden, in: rendition)
       return census
+    }
+  }
+
+  /// Goes on with removals of runs that were interrupted.
+  package func finishRunRemovals(of recording: RecordingName) throws(StorageError) {
+    for name in try renditions(of: recording) {
+      _ = try ifPresent { () throws(SystemError) in
+        let rendition = try top.subdirectory(recording.text).subdirectory(name.text)
+        var hidden: [String] = []
+        try rendition.list { name, kind in
+          if kind == .directory, name.hasPrefix(Tree.removedPrefix) { hidden.append(name) }
+          return true
+        }
+        for name in hidden { try removeHiddenRun(name, in: rendition) }
+      }
+    }
+  }
+
+  private func removeHiddenRun(_ hidden: String, in rendition: any DiskDirectory) throws(SystemError) {
+    guard let run = RunName(hidden.dropFirst(Tree.removedPrefix.count)) else { return }
+    do throws(SystemError) {
+      try empty(rendition.subdirectory(hidden), .run(.main, run))
+      try removeIfEmpty(hidden, in: rendition)
+    } catch {
+      // Another cleaner was faster.
+      if !error.isMissing { throw error }
     }
   }
 

@@ -65,7 +65,7 @@ import Testing
     return configuration
   }
 
-  @Test(arguments: 0..<150)
+  @Test(arguments: 0..<60)
   func `a dry run changes nothing and tells exactly what a real one then does`(seed: UInt64) throws {
     var random = SeededRandom(seed)
     let scene = try TreeScene()
@@ -91,7 +91,7 @@ import Testing
     #expect(try Cleaner(configuration, scene.tree, .none).run(now: TreeScene.now).freed == .init())
   }
 
-  @Test(arguments: 0..<150)
+  @Test(arguments: 0..<60)
   func `nothing unacknowledged, foreign or needed ever leaves a spool`(seed: UInt64) throws {
     var random = SeededRandom(seed &+ 1_000)
     let scene = try TreeScene()
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<100)
+  @Test(arguments: 0..<40)
   func `the sent segments that stay are no older than those that go for size`(seed: UInt64) throws {
     var random = SeededRandom(seed &+ 2_000)
     let scene = try TreeScene()

@@ -155,7 +155,10 @@ import Testing
       try scene.close(
         key, 2, obstacle == .followedByAnother ? .next : .end, acknowledged: obstacle != .unacknowledgedMarker)
     }
-    let report = try scene.clean(.spool) { $0.maximumAge = .seconds(24 * 3600) }
+    var foretold = try scene.clean(.spool) { $0.isDryRun = true }
+    foretold.isDryRun = false
+    let report = try scene.clean(.spool)
+    #expect(foretold == report)
     #expect(report.finished.files == 0)
     #expect(report.recordings.isEmpty)
     #expect(scene.files.contains("\(key)/init.mp4"))
@@ -177,6 +180,19 @@ import Testing
     #expect(report.finished.files == 3)
     #expect(try scene.tree.runs(of: old.recording) == [new])
     _ = consume lock
+  }
+
+  @Test func `a run's removal that was interrupted is finished`() throws {
+    let scene = try TreeScene()
+    let key = try TreeScene.key()
+    try scene.close(key, 1, .end, acknowledged: true)
+    let path = scene.tree.path(of: key)
+    let hidden = path.replacingOccurrences(of: key.run.description, with: ".removed-\(key.run)")
+    try FileManager.default.moveItem(atPath: path, toPath: hidden)
+    try FileManager.default.removeItem(atPath: hidden + "/init.mp4")
+    let later = WallClockTime(milliseconds: WallClock.now() + 120_000)
+    #expect(try scene.clean(.spool, now: later).recordings.map(\.text) == ["lecture"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scene.tree.root) == [])
   }
 
   @Test func `what was recorded without a server goes completely once it was asked to expire`() throws {

@@ -25,7 +25,7 @@ final class TreeScene: Sendable {
   var log: Log { Log { [self] event in said.withLock { $0.append(event) } } }
 
   static func ago(hours: Double) -> WallClockTime {
-    WallClockTime(milliseconds: now.milliseconds - Int64(hours * Double(hour)))
+    WallClockTime(milliseconds: now.milliseconds - Int64((hours * Double(hour)).rounded()))
   }
 
   static func key(
