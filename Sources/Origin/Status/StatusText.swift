@@ -20,20 +20,20 @@ extension StatusReport {
 
   private var columns: [TextTable.Column] {
     let front: [TextTable.Column] = [
-      .init("RECORDING"), .init("STATE"), .init("RENDITIONS", dispensability: 5),
-      .init("RUNS", isNumber: true, dispensability: 4), .init("SEGMENTS", isNumber: true, dispensability: 1),
-      .init("DURATION", isNumber: true), .init("SIZE", isNumber: true, dispensability: 2),
+      .init("RECORDING"), .init("STATE"), .init("RENDITIONS", dispensability: 6),
+      .init("RUNS", isNumber: true, dispensability: 5), .init("SEGMENTS", isNumber: true, dispensability: 2),
+      .init("DURATION", isNumber: true), .init("SIZE", isNumber: true, dispensability: 3),
     ]
     let own: [TextTable.Column] =
       switch place {
       case .spool:
         [
-          .init("TO SEND", isNumber: true), .init("REFUSED", isNumber: true),
-          .init("REMOVED", isNumber: true, dispensability: 6),
+          .init("TO SEND", isNumber: true), .init("REFUSED", isNumber: true, dispensability: 1),
+          .init("REMOVED", isNumber: true, dispensability: 7),
         ]
       case .root: [.init("MISSING", isNumber: true)]
       }
-    return front + own + [.init("NEWEST", isNumber: true, dispensability: 3)]
+    return front + own + [.init("NEWEST", isNumber: true, dispensability: 4)]
   }
 
   private func row(_ recording: Recording) -> [String] {
