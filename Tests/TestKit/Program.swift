@@ -241,3 +241,7 @@ public let productsDirectory: String = {
 /// The built `segrec`: SEGREC_BINARY where it is set, else the one built beside the tests.
 public let segrecBinary: String =
   ProcessInfo.processInfo.environment["SEGREC_BINARY"] ?? productsDirectory + "/segrec"
+
+/// The package's own directory: where `scripts/` and `segments/` are.
+public let packageDirectory: String = URL(fileURLWithPath: #filePath)
+  .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path

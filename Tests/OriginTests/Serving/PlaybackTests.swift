@@ -19,7 +19,7 @@ private let videoState = """
   document.getElementById('message').textContent])
   """
 
-@Suite(.serialized, .enabled(if: HeadlessBrowser.executable != nil && SampleRun.isAvailable))
+@Suite(.serialized)
 struct `Page in a browser` {
   /// A recording of two runs that has ended, with one segment missing and a break between the runs.
   private func uploadEnded(_ client: RawHTTPClient) throws {
@@ -155,7 +155,7 @@ struct `Page in a browser` {
   }
 }
 
-@Suite(.enabled(if: SampleRun.isAvailable)) struct `Download of a whole recording` {
+@Suite struct `Download of a whole recording` {
   @Test func `is one MP4, whole or in parts, and leaves no file behind`() throws {
     let served = try ServedTree()
     let client = try served.client()

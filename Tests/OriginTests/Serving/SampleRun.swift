@@ -8,10 +8,6 @@ struct SampleRun {
   /// Name and content in the order of sending: init section, then segments.
   let files: [(name: String, bytes: [UInt8])]
 
-  static let isAvailable = ["/usr/bin/ffmpeg", "/usr/local/bin/ffmpeg"].contains {
-    FileManager.default.isExecutableFile(atPath: $0)
-  }
-
   /// - Parameters:
   ///   - start: wall-clock start in milliseconds since the epoch.
   ///   - seconds: a multiple of 5.
