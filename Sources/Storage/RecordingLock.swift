@@ -65,13 +65,18 @@ extension Tree {
 
   private func attemptLock(_ recording: RecordingName) throws(StorageError) -> FileLock.Attempt {
     try storage { () throws(SystemError) in
+      var isNew = false
       while true {
         do throws(SystemError) {
-          return try top.subdirectory(recording.text).attemptLock(RecordingLock.fileName)
+          let attempt = try top.subdirectory(recording.text).attemptLock(RecordingLock.fileName)
+          // Synced once it is locked: a sync takes long enough for a cleaner to remove the empty directory again, and
+          // again after the next.
+          if isNew { try top.sync() }
+          return attempt
         } catch {
           guard error.isMissing else { throw error }
           // There is none yet, or somebody has just removed an empty one.
-          if try top.makeDirectory(recording.text) { try top.sync() }
+          if try top.makeDirectory(recording.text) { isNew = true }
         }
       }
     }

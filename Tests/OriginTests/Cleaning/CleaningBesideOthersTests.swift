@@ -33,6 +33,8 @@ import Testing
         } catch {
           findings.tell("clean: \(error)")
         }
+        // Leaves the others a turn on a machine with two cores.
+        Platform.Thread.pause(.milliseconds(1))
       } while !stop.isRequested
     }
   }
@@ -58,7 +60,12 @@ import Testing
         for (index, run) in runs.enumerated() {
           send(RunKey(recording: recording, rendition: .main, run: run), run: index, scene.tree, findings)
         }
+        Platform.Thread.pause(.milliseconds(1))
       } while !isLast
+    }
+    defer {
+      stopSending.request()
+      stopCleaning.request()
     }
     let count = 60
     let lock = try scene.tree.lock(recording)
