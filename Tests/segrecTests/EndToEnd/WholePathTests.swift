@@ -27,7 +27,7 @@ import Testing
     try Media.generate(input, seconds: 12.4)
     let result = try record(["--input", input] + arguments, name: name)
     #expect(result.status == 0, "\(result.errors)")
-    let playlist = "\(origin.address)/\(name)/vod.m3u8"
+    let playlist = try origin.whole(name)
     try Media.decode(playlist)
     let video = try #require(try Media.stream(playlist, "v"))
     #expect(video.frames == 310)
@@ -59,7 +59,7 @@ import Testing
     try program.write(Data(contentsOf: URL(fileURLWithPath: input)))
     program.closeInput()
     #expect(try program.wait().status == 0, "\(program.errors)")
-    let video = try #require(try Media.stream("\(origin.address)/piped/vod.m3u8", "v"))
+    let video = try #require(try Media.stream(origin.whole("piped"), "v"))
     #expect(video.frames == 150)
   }
 
@@ -70,7 +70,7 @@ import Testing
     try Media.generate(sound, seconds: 5, arguments: ["-vn", "-c:a", "pcm_s16le"])
     let result = try record(["--input", picture, "--input", sound], name: "both")
     #expect(result.status == 0, "\(result.errors)")
-    let playlist = "\(origin.address)/both/vod.m3u8"
+    let playlist = try origin.whole("both")
     #expect(try Media.stream(playlist, "v")?.frames == 125)
     #expect(try Media.stream(playlist, "a")?.codec == "aac")
   }
@@ -83,7 +83,7 @@ import Testing
         "7s",
       ], name: "generated")
     #expect(result.status == 0, "\(result.errors)")
-    let playlist = "\(origin.address)/generated/vod.m3u8"
+    let playlist = try origin.whole("generated")
     let video = try #require(try Media.stream(playlist, "v"))
     #expect(video.frames == 175)
     #expect(try HTTP.get("\(origin.address)/generated/main/vod.m3u8").body.contains("#EXT-X-ENDLIST"))
