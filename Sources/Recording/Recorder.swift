@@ -79,25 +79,38 @@ package final class Recorder: Sendable {
   }
 
   private func work(_ plan: RecordingPlan, _ lock: consuming RecordingLock) throws(RecordingError) -> RecordingSummary {
+    let lock = SharedLock(lock)
     let writer = SegmentThread(
-      session: session, tree: tree, lock: lock, tracks: plan.trackCount, onCommit: onSegment)
+      configuration.rendition, of: session.output, tracks: plan.trackCount, session: session, tree: tree, lock: lock,
+      onCommit: onSegment)
     var threads: [Thread] = []
     do throws(SystemError) {
+      if let tap = plan.tap { threads.append(try Thread("tap") { tap.work() }) }
       if let encoder = plan.encoder {
         threads.append(try Thread("encode", stackSize: 1 << 20) { encoder.work() })
+      }
+      if let microphone = plan.microphone {
+        threads.append(try Thread("microphone", stackSize: 1 << 20) { microphone.work() })
+      }
+      if plan.hasMicrophoneRendition {
+        let writer = SegmentThread(
+          .mic, of: session.microphoneOutput, tracks: 1, session: session, tree: tree, lock: lock, onCommit: onSegment)
+        threads.append(try Thread("write mic", stackSize: 1 << 20) { writer.work() })
       }
       for reader in plan.readers {
         threads.append(try Thread("read", stackSize: 1 << 20) { reader.work() })
       }
     } catch {
-      session.fail(RecordingError(.system, error.description))
+      let failure = RecordingError(.system, error.description)
+      session.fail(failure)
       session.output.discard()
+      session.microphoneOutput.discard()
       plan.encoder?.frames.discard()
-      for thread in threads { thread.join() }
-      throw RecordingError(.system, error.description)
+      end(plan, threads)
+      throw failure
     }
     writer.work()
-    for thread in threads { thread.join() }
+    end(plan, threads)
     let progress = session.meter.value
     if var failure = session.failure {
       failure.segments = progress.segments
@@ -106,5 +119,13 @@ package final class Recorder: Sendable {
     let ending: RecordingSummary.Ending =
       session.wasStopped ? .stopped : plan.readers.contains(where: \.hasReachedLimit) ? .durationReached : .inputEnded
     return RecordingSummary(progress: progress, ending: ending)
+  }
+
+  /// Waits for all threads, once the programme has been written.
+  private func end(_ plan: RecordingPlan, _ threads: [Thread]) {
+    session.finish()
+    plan.microphone?.stop()
+    plan.tap?.close()
+    for thread in threads { thread.join() }
   }
 }

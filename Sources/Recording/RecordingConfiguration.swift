@@ -36,6 +36,13 @@ package struct RecordingConfiguration: Sendable {
       }
     }
   }
+  /// What becomes of the microphone.
+  package enum MicrophoneMode: String, Sendable, CaseIterable {
+    /// Laid over the programme's sound.
+    case mix
+    /// A rendition of its own, which players offer as a second sound track.
+    case separate
+  }
   package enum Audio: Equatable, Sendable {
     case copy, aac, none
   }
@@ -76,6 +83,14 @@ package struct RecordingConfiguration: Sendable {
   /// Bits per second.
   package var audioBitRate: Int64 = 128_000
 
+  /// A second source of sound.
+  package var microphone: Input?
+  package var microphoneMode: MicrophoneMode = .mix
+  /// Decibels by which the microphone is made louder.
+  package var microphoneGain: Double = 0
+  /// A file, FIFO or Unix socket that gets the sound as 16 kHz mono s16le; nil: none does.
+  package var pcmTap: String?
+
   /// 90 kHz ticks; 1 s to 60 s.
   package var segmentTicks: Int64 = 450_000
   /// 90 kHz ticks; 100 ms up to the segment duration.
@@ -101,8 +116,12 @@ package struct RecordingConfiguration: Sendable {
     func refuse(_ message: String) throws(RecordingError) { throw RecordingError(.usage, message) }
     if inputs.isEmpty { try refuse("--input is missing") }
     if inputs.count > 2 { try refuse("--input can be given twice: for the picture and for the sound") }
-    if inputs.filter({ $0.url == "-" }).count > 1 { try refuse("--input - can be given once") }
-    if video == .none && audio == .none { try refuse("--video none and --audio none leave nothing to record") }
+    if (inputs + (microphone.map { [$0] } ?? [])).filter({ $0.url == "-" }).count > 1 {
+      try refuse("--input - can be given once")
+    }
+    if video == .none && audio == .none && (microphone == nil || microphoneMode == .separate) {
+      try refuse("--video none and --audio none leave nothing to record")
+    }
     if inputs.count == 2 && (video == .none || audio == .none) {
       try refuse("a second --input brings the sound, so neither --video nor --audio can be none")
     }
@@ -116,6 +135,13 @@ package struct RecordingConfiguration: Sendable {
     if let rate = maximumFrameRate, !(1...240).contains(rate.value) { try refuse("--max-fps must be 1 to 240") }
     if let rate = videoBitRate, !(10_000...200_000_000).contains(rate) {
       try refuse("--video-bitrate must be 10k to 200M")
+    }
+    if microphone != nil, microphoneMode == .mix, audio == .copy {
+      try refuse("--mic needs --audio aac to be mixed in, or --mic-mode separate")
+    }
+    if !(-60...30).contains(microphoneGain) { try refuse("--mic-gain must be -60 to 30 dB") }
+    if pcmTap != nil, audio == .copy || audio == .none && (microphone == nil || microphoneMode == .separate) {
+      try refuse("--pcm-tap needs sound that is encoded: --audio aac")
     }
     if !(8_000...512_000).contains(audioBitRate) { try refuse("--audio-bitrate must be 8k to 512k") }
     if let size {

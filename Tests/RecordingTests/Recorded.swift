@@ -55,24 +55,30 @@ struct Recorded {
     self.error = failure
     self.directory = directory
     self.events = events.withLock { $0 }
-    var runs: [Run] = []
-    let main = directory.file("spool/test/main")
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: main))?.sorted() ?? [] {
-      let all = try FileManager.default.contentsOfDirectory(atPath: main + "/" + name).sorted()
-      let segments = all.compactMap { SegmentName($0) }.sorted()
-      let marker = all.first { MarkerName($0) != nil }
-      runs.append(
-        Run(
-          path: main + "/" + name, segments: segments, marker: marker,
-          others: all.filter { SegmentName($0) == nil && MarkerName($0) == nil && $0 != "init.mp4" }))
+    runs = Self.runs(in: directory.file("spool/test/main"))
+  }
+
+  /// The runs of another rendition than `main`.
+  func runs(of rendition: String) -> [Run] { Self.runs(in: directory.file("spool/test/\(rendition)")) }
+
+  private static func runs(in path: String) -> [Run] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? []
+    return names.map { name in
+      let all = (try? FileManager.default.contentsOfDirectory(atPath: path + "/" + name))?.sorted() ?? []
+      return Run(
+        path: path + "/" + name, segments: all.compactMap { SegmentName($0) }.sorted(),
+        marker: all.first { MarkerName($0) != nil },
+        others: all.filter { SegmentName($0) == nil && MarkerName($0) == nil && $0 != "init.mp4" })
     }
-    self.runs = runs
   }
 
   /// What a player sees of a run, or of one of its segments.
   func played(run: Int = 0, segment: Int? = nil) throws -> Played {
     guard run < runs.count else { throw CocoaError(.fileNoSuchFile) }
-    let run = runs[run]
+    return try played(runs[run], segment: segment)
+  }
+
+  func played(_ run: Run, segment: Int? = nil) throws -> Played {
     guard segment ?? 0 < run.segments.count else { throw CocoaError(.fileNoSuchFile) }
     let files = segment.map { ["init.mp4", run.segments[$0].description] } ?? run.files
     var bytes = Data()

@@ -258,6 +258,30 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     }
   }
 
+  @Test func `a microphone beside the programme has the programme's runs`() throws {
+    let directory = try TemporaryDirectory()
+    let joined = directory.file("joined.ts")
+    let bytes =
+      try Data(contentsOf: URL(fileURLWithPath: clip(directory, "a.ts")))
+      + Data(contentsOf: URL(fileURLWithPath: clip(directory, "b.ts", ["-output_ts_offset", "5000"])))
+    try bytes.write(to: URL(fileURLWithPath: joined))
+    // A tone that begins two seconds into the second run.
+    let tone = "aevalsrc=exprs='if(gte(t,14),0.8*sin(2*PI*1000*t),0)':s=48000:d=30"
+    let recorded = try Recorded(joined, into: directory) {
+      $0.video = .copy
+      $0.microphone = .init(url: tone, format: "lavfi")
+      $0.microphoneMode = .separate
+    }
+    let microphone = recorded.runs(of: "mic")
+    #expect(recorded.runs.count == 2)
+    #expect(
+      microphone.map { URL(fileURLWithPath: $0.path).lastPathComponent }
+        == recorded.runs.map { URL(fileURLWithPath: $0.path).lastPathComponent })
+    #expect(microphone.map(\.marker) == ["3.next", "3.end"])
+    for run in microphone { #expect(within(Double(run.ticks.reduce(0, +)), 1_080_000, 1920)) }
+    #expect(within(try recorded.played(microphone[1]).firstLoud, 2, 0.02))
+  }
+
   @Test func `a change of the picture's size begins a run with its own init section`() throws {
     let directory = try TemporaryDirectory()
     let arguments = ["-c:v", "libx264", "-g", "25", "-c:a", "aac"]

@@ -34,6 +34,8 @@ final class CopyChain: TrackChain {
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
     if times.run != run { limit = session.limit(of: times.run) }
     if let limit, packet.timeBase.convert(times.dts, to: .ticks) >= limit { return packet.clear() }
+    // Before the other input began.
+    if times.pts < 0 { return packet.clear() }
     if times.run != run {
       endRun()
       run = times.run

@@ -19,8 +19,9 @@ final class PictureChain: TrackChain {
   private var size: (width: Int, height: Int)?
   private var run: Int?
   private var frame: Frame
-  /// The picture before, as it was captured.
+  /// The picture before, as it was captured, and the second of the clock in which it came.
   private var previous: Frame
+  private var previousSecond: Int64 = 0
 
   init(
     stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat
@@ -101,10 +102,11 @@ final class PictureChain: TrackChain {
   /// Whether a captured picture is the one before, pixel for pixel. It need not be filtered and encoded then: the encoder
   /// shows the last one again when it is time.
   private func showsNothingNew() throws(RecordingError) -> Bool {
-    guard isLive, stream.codec == .rawVideo, session.configuration.refill != nil,
-      !session.configuration.watermark.isMoving
-    else { return false }
-    if previous.hasSamePicture(as: frame) { return true }
+    guard isLive, stream.codec == .rawVideo, session.configuration.refill != nil else { return false }
+    // A clock in the picture shows something new once a second.
+    let second = session.configuration.watermark.isMoving ? WallClock.now() / 1000 : 0
+    defer { previousSecond = second }
+    if second == previousSecond, previous.hasSamePicture(as: frame) { return true }
     try media { () throws(AVError) in try previous.share(frame) }
     return false
   }
@@ -135,7 +137,7 @@ final class PictureChain: TrackChain {
     let isAsked = configuration.size?.width != nil && configuration.size?.height != nil
     let description = configuration.watermark.extend(
       filter.description(size: size, keepsAspect: !isAsked), height: size.height,
-      recording: configuration.recording.text)
+      recording: configuration.recording.text, format: outputFormat.description)
     graph = try media { () throws(AVError) in
       try FilterGraph(input: form, description: description, threads: configuration.threads)
     }

@@ -40,7 +40,11 @@ package struct Watermark: Equatable, Sendable {
   }
 
   /// Goes on with a chain of filters.
-  func extend(_ chain: String, height: Int, recording: String) -> String {
+  ///
+  /// - Parameters:
+  ///   - height: of the picture, in pixels.
+  ///   - format: libav's name of the pixel format that the chain makes and is to make.
+  func extend(_ chain: String, height: Int, recording: String, format: String) -> String {
     var chain = chain
     if let text {
       let place = Corner.bottomLeft.place(width: "w", height: "h", inner: ("tw", "th"), margin: margin)
@@ -52,7 +56,7 @@ package struct Watermark: Equatable, Sendable {
       let place = corner.place(width: "W", height: "H", inner: ("w", "h"), margin: margin)
       chain =
         "[in]\(chain)[picture];movie=filename=\(Self.quoted(imagePath))[mark];"
-        + "[picture][mark]overlay=x=\(place.x):y=\(place.y):eof_action=repeat:format=yuv420,format=yuv420p[out]"
+        + "[picture][mark]overlay=x=\(place.x):y=\(place.y):eof_action=repeat:format=yuv420,format=\(format)[out]"
     }
     return chain
   }

@@ -77,7 +77,12 @@ final class Reader: @unchecked Sendable {
   private var input: MediaInput?
   private let name: InputName
   private let isLive: Bool
+  /// There is no other input, so a jump of the clock begins a run.
   private let isAlone: Bool
+  /// Which of the recording's inputs it is.
+  private let index: Int
+  /// Follows what is read here.
+  private let microphone: MicrophoneTrack?
   private let sources: [Source]
   private var timeline: Timeline
   /// Runs before those that the timeline counts.
@@ -86,6 +91,8 @@ final class Reader: @unchecked Sendable {
   private var limit: Int64?
   /// Media of the runs before, in ticks.
   private var consumed: Int64 = 0
+  /// By how much the run's origin lies before this input's, in ticks: another input began earlier.
+  private var shift: Int64 = 0
   private var startedRun: Int?
   private var pacedFrom: ContinuousClock.Instant?
   private var clock = ClockWatch()
@@ -94,14 +101,17 @@ final class Reader: @unchecked Sendable {
   /// - Parameters:
   ///   - request: by which the input was opened, and will be again when it fails.
   ///   - sources: tracks of the input that are recorded, at least one.
-  ///   - isAlone: there is no other input, so a jump of the clock begins a run.
+  ///   - microphone: to be kept in step with the first of them.
   init(
-    input: consuming MediaInput, request: InputRequest, interruption: Interruption, sources: [Source],
-    session: Session, isAlone: Bool
+    _ index: Int, input: consuming MediaInput, request: InputRequest, sources: [Source], session: Session,
+    microphone: MicrophoneTrack?
   ) {
+    let isAlone = session.configuration.inputs.count == 1
+    self.index = index
     self.session = session
+    self.microphone = microphone
+    interruption = session.interruptions[index]
     self.request = request
-    self.interruption = interruption
     self.sources = sources
     self.isAlone = isAlone
     name = input.name
@@ -125,6 +135,12 @@ final class Reader: @unchecked Sendable {
       session.fail(error)
     }
     input = nil
+    if !isAlone { session.keepStep(input: index, at: nil) }
+    do throws(RecordingError) {
+      try microphone?.finish(endingAt: startedRun.map { session.end(of: $0) } ?? 0)
+    } catch {
+      session.fail(error)
+    }
     // Sound first: what it adds at its end is to be covered by the picture.
     for source in sources.sorted(by: { $0.stream.kind == .audio && $1.stream.kind != .audio }) {
       do throws(RecordingError) {
@@ -341,6 +357,7 @@ final class Reader: @unchecked Sendable {
       times.run += runBase
       if times.run != startedRun { try start(times.run) }
       let timeBase = waiting.packet.timeBase
+      if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
       waiting.packet.pts = times.pts
       waiting.packet.dts = times.dts
       waiting.packet.duration = times.duration
@@ -355,29 +372,37 @@ final class Reader: @unchecked Sendable {
   }
 
   private func start(_ run: Int) throws(RecordingError) {
-    consumed += sources.map(\.end).max() ?? 0
+    let end = sources.map(\.end).max() ?? 0
+    consumed += end
     startedRun = run
     limit = session.setConsumed(consumed, before: run)
-    if isLive || run == 0 { session.setStart(of: run, originTime()) }
+    if isLive || run == 0 {
+      let time = originTime()
+      session.setStart(of: run, time)
+      if isLive, !isAlone, let first = session.start(of: run) {
+        shift = (time.milliseconds - first.milliseconds) * 90
+      }
+    }
     for source in sources {
       source.end = 0
       // Sound is there from the first tick, if need be as silence.
       try (source.chain as? SoundChain)?.begin(run)
     }
+    try microphone?.begin(run, endingAt: min(end, session.end(of: run - 1)))
   }
 
   /// The wall-clock time that the run's origin stands for.
   private func originTime() -> WallClockTime {
-    let now = WallClock.now()
-    guard isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: now) }
-    let source = origin.timeBase.convert(origin.time, to: .microseconds) / 1000
-    // Devices stamp with the wall clock.
-    if abs(source - now) < 60_000 { return WallClockTime(milliseconds: source) }
-    return WallClockTime(milliseconds: now)
+    guard isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: WallClock.now()) }
+    return session.wallClock(ofSource: origin.time, origin.timeBase)
   }
 
-  /// Sound that stays away is filled in, so that segments have not to wait for it.
+  /// What others have to do with the time that a track has come to. Sound that stays away is filled in, so that segments have not to wait for it.
   private func keepUp(with track: Int) throws(RecordingError) {
+    if track == 0 {
+      try microphone?.advance(to: min(sources[0].end, limit ?? .max))
+      if !isAlone && !isLive { session.keepStep(input: index, at: consumed + sources[0].end) }
+    }
     guard sources[track].stream.kind == .video else { return }
     let patience: Int64 = isLive ? 90_000 : 900_000
     for source in sources {

@@ -6,32 +6,65 @@ struct RecordingPlan {
   private(set) var readers: [Reader] = []
   private(set) var encoder: PictureEncoder?
   private(set) var trackCount = 0
+  private(set) var microphone: Microphone?
+  /// The microphone is a rendition of its own.
+  private(set) var hasMicrophoneRendition = false
+  private(set) var tap: SpeechTap?
 
   init(_ session: Session) throws(RecordingError) {
     let configuration = session.configuration
+    let mark = configuration.watermark.imagePath
+    do throws(SystemError) {
+      if let mark { _ = try FileDescriptor.open(forReading: mark) }
+    } catch {
+      throw RecordingError(.noInput, "--watermark: \(error)")
+    }
+    if let path = configuration.pcmTap { tap = try SpeechTap(path: path, log: session.log) }
+    let isMixed = configuration.microphoneMode == .mix
     for (index, wanted) in configuration.inputs.enumerated() {
       let request = RecordingPlan.request(wanted, configuration)
       let input = try media { () throws(AVError) in
         try MediaInput(request, interruption: session.interruptions[index])
       }
-      let isAlone = configuration.inputs.count == 1
+      if index == 0, let wanted = configuration.microphone {
+        microphone = try Microphone(
+          RecordingPlan.request(wanted, configuration),
+          interruption: session.interruptions[configuration.inputs.count], session: session)
+      }
+      let isLast = index + 1 == configuration.inputs.count
       var sources: [Reader.Source] = []
       if index == 0, configuration.video != .none, let stream = input.bestVideo {
         sources.append(try picture(stream, input, session))
       }
-      if isAlone || index == 1, configuration.audio != .none, let stream = input.bestAudio {
+      if isLast, configuration.audio != .none, let stream = input.bestAudio {
         sources.append(try sound(stream, session))
       }
       guard !sources.isEmpty else {
         let what = index == 1 ? "no sound" : configuration.video == .none ? "no sound" : "no picture"
         throw RecordingError(.badInput, "\(input.name) has \(what) to record")
       }
+      var follower: MicrophoneTrack?
+      if index == 0, let microphone, !isMixed || isLast && !sources.contains(where: { $0.stream.kind == .audio }) {
+        follower = try beside(microphone, isMixed: isMixed, session)
+      }
       readers.append(
-        Reader(
-          input: input, request: request, interruption: session.interruptions[index], sources: sources,
-          session: session,
-          isAlone: isAlone))
+        Reader(index, input: input, request: request, sources: sources, session: session, microphone: follower))
     }
+  }
+
+  /// The microphone as a track of its own: a rendition, or the programme's only sound.
+  private mutating func beside(_ microphone: Microphone, isMixed: Bool, _ session: Session) throws(RecordingError)
+    -> MicrophoneTrack
+  {
+    let track: SoundTrack
+    if isMixed {
+      track = try SoundTrack(track: trackCount, session: session, output: session.output, tap: tap)
+      trackCount += 1
+    } else {
+      hasMicrophoneRendition = true
+      track = try SoundTrack(track: 0, session: session, output: session.microphoneOutput)
+    }
+    return MicrophoneTrack(session: session, microphone: microphone, track: track)
   }
 
   private static func request(_ wanted: RecordingConfiguration.Input, _ configuration: RecordingConfiguration)
@@ -99,9 +132,12 @@ struct RecordingPlan {
   {
     let track = trackCount
     trackCount += 1
-    guard session.configuration.audio == .copy else {
-      return try Reader.Source(
-        stream: stream, chain: SoundChain(track: track, stream: stream, session: session))
+    let configuration = session.configuration
+    guard configuration.audio == .copy else {
+      let made = try SoundTrack(
+        track: track, session: session, output: session.output,
+        microphone: configuration.microphoneMode == .mix ? microphone : nil, tap: tap)
+      return try Reader.Source(stream: stream, chain: SoundChain(stream: stream, session: session, track: made))
     }
     if let refusal = CopyableCodecs.refusal(of: stream) { throw RecordingError(.badInput, "--audio copy: \(refusal)") }
     return try Reader.Source(

@@ -61,10 +61,12 @@ final class RunOutput {
         tracks: formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) })
     }
     writer = try spool { () throws(StorageError) in try RunWriter(tree: tree, key: key, lock: lock) }
-    session.meter.add { $0.runs += 1 }
+    if countsTime { session.meter.add { $0.runs += 1 } }
     try commitInitSection()
   }
 
+  /// Renditions are recorded at the same time; one of them counts it.
+  private var countsTime: Bool { writer.key.rendition == session.configuration.rendition }
   /// Segments committed.
   var count: Int { writer.count }
   /// Wall-clock time at which the committed segments end.
@@ -229,14 +231,16 @@ final class RunOutput {
     endTime = name.start.advanced(byTicks: ticks)
     session.meter.add {
       $0.segments += 1
-      $0.ticks += ticks
+      if self.countsTime { $0.ticks += ticks }
       $0.bytes += bytes
     }
     let milliseconds = ticks / 90
     session.log.info(
-      "segment", "segment \(name.sequence) recorded: \(milliseconds) ms, \(bytes) bytes",
+      "segment",
+      "segment \(name.sequence)\(countsTime ? "" : " of \(writer.key.rendition)") recorded: \(milliseconds) ms, \(bytes) bytes",
       [
-        "recording": .text(writer.key.recording.text), "run": .text(writer.key.run.description),
+        "recording": .text(writer.key.recording.text), "rendition": .text(writer.key.rendition.text),
+        "run": .text(writer.key.run.description),
         "sequence": .init(name.sequence), "ticks": .integer(ticks), "bytes": .integer(bytes),
       ])
     onCommit(EntryPath(key: writer.key, entry: .segment(name)))

@@ -3,15 +3,24 @@ import LibAV
 import Platform
 import Storage
 
-/// The thread that writes: it takes the packets of all tracks, opens a run when all its tracks are known, and closes it
+/// The lock of the recording, for all threads that write one of its renditions.
+final class SharedLock: Sendable {
+  let value: RecordingLock
+  init(_ lock: consuming RecordingLock) { value = lock }
+}
+
+/// The thread that writes one rendition: it takes the packets of all tracks, opens a run when all its tracks are known, and closes it
 /// when all have left it.
-final class SegmentThread {
+// Sendable: made by one thread and then used by the one that it is handed to, only.
+final class SegmentThread: @unchecked Sendable {
   /// Packets of one track that wait for another track to begin.
   private static let patience = 1000
 
   private let session: Session
   private let tree: Tree
-  private let lock: RecordingLock
+  private let lock: SharedLock
+  private let rendition: RenditionName
+  private let items: HandoffQueue<TrackItem>
   private let onCommit: @Sendable (EntryPath) -> Void
   private var tracks: [Track]
   private var current: RunOutput?
@@ -39,10 +48,15 @@ final class SegmentThread {
     }
   }
 
+  /// - Parameters:
+  ///   - items: what the rendition's tracks consist of.
+  ///   - tracks: how many there are.
   init(
-    session: Session, tree: Tree, lock: consuming RecordingLock, tracks: Int,
-    onCommit: @escaping @Sendable (EntryPath) -> Void
+    _ rendition: RenditionName, of items: HandoffQueue<TrackItem>, tracks: Int, session: Session, tree: Tree,
+    lock: SharedLock, onCommit: @escaping @Sendable (EntryPath) -> Void
   ) {
+    self.rendition = rendition
+    self.items = items
     self.session = session
     self.tree = tree
     self.lock = lock
@@ -54,14 +68,14 @@ final class SegmentThread {
   func work() {
     do throws(RecordingError) {
       while tracks.contains(where: { !$0.hasFinished || !$0.items.isEmpty }) {
-        guard let item = session.output.take() else { break }
+        guard let item = items.take() else { break }
         take(item)
         while try advance() {}
       }
       try finish()
     } catch {
       session.fail(error)
-      session.output.discard()
+      items.discard()
       current?.salvage(.end)
     }
   }
@@ -136,11 +150,12 @@ final class SegmentThread {
     let now = WallClockTime(milliseconds: WallClock.now())
     // Runs do not overlap, whatever clocks say; what was stored in one piece stays in one piece.
     let start = max(session.start(of: next) ?? endTime ?? now, endTime ?? WallClockTime(milliseconds: 0))
-    let configuration = session.configuration
-    let name = try spool { () throws(StorageError) in try tree.newRunName(of: configuration.recording, now: start) }
+    let recording = session.configuration.recording
+    let name = try spool { () throws(StorageError) in try tree.newRunName(of: recording, now: start) }
     current = try RunOutput(
       run: next, formats: formats, start: start, session: session, tree: tree,
-      key: RunKey(recording: configuration.recording, rendition: configuration.rendition, run: name), lock: lock,
+      key: RunKey(recording: recording, rendition: rendition, run: session.settleName(of: next, name)),
+      lock: lock.value,
       onCommit: onCommit)
     return true
   }

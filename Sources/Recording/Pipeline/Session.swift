@@ -8,10 +8,12 @@ final class Session: Sendable {
   let configuration: RecordingConfiguration
   let log: Log
   let meter = Meter()
-  /// Ends blocking reads of each input.
+  /// Ends blocking reads of each input, and of the microphone, which is the last.
   let interruptions: [Interruption]
   let output: HandoffQueue<TrackItem>
-  private let state = Monitor(State())
+  /// What the rendition of the microphone consists of.
+  let microphoneOutput: HandoffQueue<TrackItem>
+  private let state: Monitor<State>
   let started = ContinuousClock.now
 
   private struct State {
@@ -19,6 +21,13 @@ final class Session: Sendable {
     var isStopping = false
     var wasStopped = false
     var runStarts: [Int: WallClockTime] = [:]
+    /// Names of runs, which all renditions share.
+    var runNames: [Int: RunName] = [:]
+    /// Places of the runs' origins among the samples of other sources: by the clock, and by the media before them.
+    var clockPlaces: [Int: Int64] = [:]
+    var mediaPlaces: [Int: Int64] = [:]
+    /// How far each input has come, in ticks; nil: it has ended.
+    var positions: [Int64?]
     /// Where the longest track of each run ends, in 90 kHz ticks.
     var ends: [Int: Int64] = [:]
     /// Where each run has to end because of `--duration`.
@@ -30,8 +39,10 @@ final class Session: Sendable {
   init(_ configuration: RecordingConfiguration, _ log: Log, outputCapacity: Int) {
     self.configuration = configuration
     self.log = log
-    interruptions = configuration.inputs.map { _ in Interruption() }
+    interruptions = (0...configuration.inputs.count).map { _ in Interruption() }
     output = HandoffQueue(capacity: outputCapacity)
+    microphoneOutput = HandoffQueue(capacity: outputCapacity)
+    state = Monitor(State(positions: configuration.inputs.map { _ in 0 }))
   }
 
   /// Ends the recording: nothing more is read, and what was read is recorded.
@@ -52,6 +63,9 @@ final class Session: Sendable {
     for interruption in interruptions { interruption.stop() }
   }
 
+  /// The programme has ended; whoever waits for the sake of it need not any longer.
+  func finish() { state.withLock { $0.isStopping = true } }
+
   var isStopping: Bool { state.withLock { $0.isStopping } }
   var wasStopped: Bool { state.withLock { $0.wasStopped } }
   var failure: RecordingError? { state.withLock { $0.failure } }
@@ -63,12 +77,63 @@ final class Session: Sendable {
 
   /// The wall-clock time of a run's origin is told by the thread that reads before it passes on a packet of the run.
   func setStart(of run: Int, _ time: WallClockTime) {
+    let place = clockPlace(of: time)
     state.withLock {
-      if $0.runStarts[run] == nil { $0.runStarts[run] = time }
+      if $0.runStarts[run] == nil {
+        $0.runStarts[run] = time
+        $0.clockPlaces[run] = place
+      }
       $0.runStarts[run - 2] = nil
+      if run > 2 { $0.clockPlaces[run - 2] = nil }
     }
   }
   func start(of run: Int) -> WallClockTime? { state.withLock { $0.runStarts[run] } }
+
+  /// The name of a run, the same for all renditions: `proposed`, where nobody proposed one before.
+  func settleName(of run: Int, _ proposed: RunName) -> RunName {
+    state.withLock {
+      let settled = $0.runNames[run] ?? proposed
+      $0.runNames[run] = settled
+      $0.runNames[run - 2] = nil
+      return settled
+    }
+  }
+
+  // MARK: Sources with clocks of their own
+
+  /// The wall-clock time that a live source's time stands for.
+  func wallClock(ofSource time: Int64, _ timeBase: RationalTime) -> WallClockTime {
+    let now = WallClock.now()
+    let source = timeBase.convert(time, to: .microseconds) / 1000
+    // Devices stamp with the wall clock.
+    return WallClockTime(milliseconds: abs(source - now) < 60_000 ? source : now)
+  }
+
+  /// Place of a moment among samples at 48 kHz that count by the monotonic clock, whatever the wall clock does later.
+  func clockPlace(of time: WallClockTime) -> Int64 {
+    let elapsed = (ContinuousClock.now - started).microseconds / 1000
+    // From an hour before the start, so that no place is negative.
+    return (elapsed - (WallClock.now() - time.milliseconds) + 3_600_000) * StudioSound.rate / 1000
+  }
+
+  /// Place of a run's origin: by the clock for live sources, by the media before the run for stored ones.
+  func place(of run: Int, byClock: Bool) -> Int64 {
+    state.withLock {
+      let media = $0.mediaPlaces[run] ?? 0
+      guard byClock else { return media }
+      return $0.clockPlaces[run] ?? ($0.clockPlaces[0] ?? 0) + media
+    }
+  }
+
+  /// An input has come to `ticks` (nil: to its end), all runs together. Inputs that can wait do so for those behind them,
+  /// so that what goes into one segment is read at about the same time.
+  func keepStep(input: Int, at ticks: Int64?) {
+    state.withLock { $0.positions[input] = ticks }
+    guard let ticks else { return }
+    _ = state.wait {
+      $0.isStopping || $0.positions.allSatisfy { $0 ?? ticks > ticks - 180_000 } ? true : nil
+    }
+  }
 
   /// Where a track of a run ends; the longest decides how far the others are filled up.
   func noteEnd(_ ticks: Int64, of run: Int) {
@@ -83,6 +148,10 @@ final class Session: Sendable {
   ///
   /// - Returns: where the run has to end; nil when there is no limit.
   func setConsumed(_ ticks: Int64, before run: Int) -> Int64? {
+    state.withLock {
+      $0.mediaPlaces[run] = StudioSound.samples(ticks)
+      $0.mediaPlaces[run - 2] = nil
+    }
     guard let duration = configuration.duration else { return nil }
     let limit = RationalTime.microseconds.convert(duration.microseconds, to: .ticks) - ticks
     return state.withLock {

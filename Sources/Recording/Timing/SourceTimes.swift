@@ -41,6 +41,11 @@ package struct PlacedTimes: Equatable, Sendable {
     self.dts = dts
     self.duration = duration
   }
+
+  /// The same packet on a timeline whose origin lies earlier by `shift`.
+  func moved(by shift: Int64) -> PlacedTimes {
+    PlacedTimes(run: run, pts: pts + shift, dts: dts + shift, duration: duration)
+  }
 }
 
 /// What became of one packet.

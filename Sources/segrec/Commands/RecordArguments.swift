@@ -5,7 +5,7 @@ import Recording
 
 /// What `segrec record` was asked for, as typed: names and URLs are made sense of in `configuration`.
 struct RecordArguments {
-  /// One `--input` with the format and options that stand before it.
+  /// One `--input` or `--mic` with the format and options that stand before it.
   struct Source: Equatable {
     var text: String
     var format: String?
@@ -14,6 +14,7 @@ struct RecordArguments {
 
   var common = CommonArguments()
   var sources: [Source] = []
+  var microphone: Source?
   var pendingFormat: String?
   var pendingOptions: [MediaOption] = []
   var recording: RecordingName?
@@ -21,6 +22,16 @@ struct RecordArguments {
   var settings = RecordingConfiguration(inputs: [], recording: .main)
   var spool: String?
   var upload = UploadArguments()
+
+  /// What `text` names, with what was said about it before.
+  private mutating func source(_ option: String, _ text: String) throws(UsageError) -> Source {
+    if text.isEmpty { throw UsageError(option, "is empty") }
+    defer {
+      pendingFormat = nil
+      pendingOptions = []
+    }
+    return Source(text: text, format: pendingFormat, options: pendingOptions)
+  }
 
   static var groups: [OptionGroup<RecordArguments>] {
     [input, output, picture, sound, segments]
@@ -35,17 +46,16 @@ struct RecordArguments {
           "--input", "URL",
           "What to record: a file, an address, - for standard input, or a device of --input-format. A second one brings the sound. ${NAME} is taken from the environment."
         ) { (arguments, text) throws(UsageError) in
-          if text.isEmpty { throw UsageError("--input", "is empty") }
-          arguments.sources.append(
-            Source(text: text, format: arguments.pendingFormat, options: arguments.pendingOptions))
-          arguments.pendingFormat = nil
-          arguments.pendingOptions = []
+          arguments.sources.append(try arguments.source("--input", text))
         },
         Option(
           "--input-format", "NAME",
-          "libav's name for the format or device of the next --input: x11grab, v4l2, alsa, pulse, lavfi … (default: found out)."
+          "libav's name for the format or device of the next --input or --mic: x11grab, v4l2, alsa, pulse, lavfi … (default: found out)."
         ) { (arguments, text) throws(UsageError) in arguments.pendingFormat = text },
-        Option("--input-option", "K=V", "An option of libav for the next --input: framerate=30, rtsp_transport=tcp …") {
+        Option(
+          "--input-option", "K=V",
+          "An option of libav for the next --input or --mic: framerate=30, rtsp_transport=tcp …"
+        ) {
           (arguments, text) throws(UsageError) in
           let pair = try parsePair("--input-option", text)
           arguments.pendingOptions.append(MediaOption(pair.key, pair.value))
@@ -116,6 +126,19 @@ struct RecordArguments {
           (arguments, text) throws(UsageError) in
           arguments.settings.refill = try parsePositiveDuration("--refill", text)
         },
+        Option(
+          "--watermark", "FILE[,CORNER[,MARGIN]]",
+          "Lays an image over the picture: top-left, top-right, bottom-left or bottom-right, pixels to the edges (default top-right,16)."
+        ) { (arguments, text) throws(UsageError) in
+          try setWatermark(&arguments.settings.watermark, "--watermark", text)
+        },
+        Option(
+          "--watermark-text", "TEXT",
+          "Writes a line into the picture, at the bottom left; {time} is the clock (UTC), {recording} the recording's name."
+        ) { (arguments, text) throws(UsageError) in
+          if text.isEmpty { throw UsageError("--watermark-text", "is empty") }
+          arguments.settings.watermark.text = text
+        },
       ])
   }
 
@@ -134,6 +157,28 @@ struct RecordArguments {
         },
         Option("--audio-bitrate", "RATE", "Bits per second (default 128k).") { (arguments, text) throws(UsageError) in
           arguments.settings.audioBitRate = Int64(try parseBitrate("--audio-bitrate", text))
+        },
+        Option("--mic", "URL", "A second source of sound, such as a microphone (default: none).") {
+          (arguments, text) throws(UsageError) in
+          if arguments.microphone != nil { throw UsageError("--mic", "can be given once") }
+          arguments.microphone = try arguments.source("--mic", text)
+        },
+        Option("--mic-mode", "MODE", "mix (into the sound) or separate (a second sound track; default mix).") {
+          (arguments, text) throws(UsageError) in
+          arguments.settings.microphoneMode = try parseChoice("--mic-mode", text)
+        },
+        Option("--mic-gain", "DB", "Makes the microphone louder by so many decibels, -60 to 30 (default 0).") {
+          (arguments, text) throws(UsageError) in
+          let isLess = text.hasPrefix("-")
+          let gain = try parseDecimal("--mic-gain", isLess ? String(text.dropFirst()) : text, in: 0...60)
+          arguments.settings.microphoneGain = isLess ? -gain : gain
+        },
+        Option(
+          "--pcm-tap", "PATH",
+          "Gives the sound to speech recognition as 16 kHz mono s16le: a file, a FIFO or a Unix socket. Never waits for it."
+        ) { (arguments, text) throws(UsageError) in
+          if text.isEmpty { throw UsageError("--pcm-tap", "is empty") }
+          arguments.settings.pcmTap = text
         },
       ])
   }
@@ -162,6 +207,25 @@ func parseSize(_ option: String, _ text: String) throws(UsageError) -> Recording
     height > 0 || height == -1
   else { throw UsageError(option, "'\(text)' is not a size; write for example 1280x720 or -1x720") }
   return RecordingConfiguration.Size(width: width == -1 ? nil : width, height: height == -1 ? nil : height)
+}
+
+/// `logo.png`, `logo.png,top-left`, `logo.png,bottom-right,24`; the name itself may hold commas.
+func setWatermark(_ watermark: inout Watermark, _ option: String, _ text: String) throws(UsageError) {
+  var parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  if parts.count > 2, let margin = Int(parts[parts.count - 1]),
+    Watermark.Corner(rawValue: parts[parts.count - 2]) != nil
+  {
+    guard (0...4096).contains(margin) else { throw UsageError(option, "the margin must be 0 to 4096 pixels") }
+    watermark.margin = margin
+    parts.removeLast()
+  }
+  if parts.count > 1, let corner = Watermark.Corner(rawValue: parts[parts.count - 1]) {
+    watermark.corner = corner
+    parts.removeLast()
+  }
+  let path = parts.joined(separator: ",")
+  if path.isEmpty { throw UsageError(option, "names no image") }
+  watermark.imagePath = path
 }
 
 /// `25`, `29.97`, `30000/1001`: frames per second.

@@ -28,19 +28,20 @@ enum RecordCommand: Command {
     let delivery = try arguments.upload.optionalConfiguration()
     let redaction = Redaction(secrets: inputs.secrets + (delivery?.secrets ?? []))
     do throws(Failure) {
-      return try record(arguments, inputs.inputs, delivery?.configuration, redaction: redaction)
+      return try record(arguments, inputs, delivery?.configuration, redaction: redaction)
     } catch {
       throw Failure(error.code, redaction.masked(error.message))
     }
   }
 
   private static func record(
-    _ arguments: RecordArguments, _ inputs: [RecordingConfiguration.Input], _ delivery: UploadConfiguration?,
+    _ arguments: RecordArguments, _ inputs: RecordInputs, _ delivery: UploadConfiguration?,
     redaction: Redaction
   ) throws(Failure) -> ExitCode {
     let log = arguments.common.log.masked { redaction.masked($0) }
     var configuration = arguments.settings
-    configuration.inputs = inputs
+    configuration.inputs = inputs.inputs
+    configuration.microphone = inputs.microphone
     configuration.recording =
       arguments.recording
       ?? defaultRecordingName(
@@ -70,7 +71,7 @@ enum RecordCommand: Command {
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
       uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none,
-      isRealTime: configuration.isPaced || inputs.contains(where: comesInRealTime), log: log)
+      isRealTime: configuration.isPaced || inputs.inputs.contains(where: comesInRealTime), log: log)
     return try session.run()
   }
 }

@@ -4,6 +4,7 @@ import Recording
 /// The inputs as they are opened: variables filled in, and what is secret in them known.
 struct RecordInputs {
   let inputs: [RecordingConfiguration.Input]
+  let microphone: RecordingConfiguration.Input?
   /// Never to be printed.
   let secrets: [String]
 
@@ -19,15 +20,17 @@ struct RecordInputs {
     }
     var inputs: [RecordingConfiguration.Input] = []
     var secrets: [String] = []
-    let typed = arguments.sources.flatMap { userinfo(of: $0.text).filter { !$0.contains("$") } }
+    let all = arguments.sources + (arguments.microphone.map { [$0] } ?? [])
+    let typed = all.flatMap { userinfo(of: $0.text).filter { !$0.contains("$") } }
     do throws(SystemError) {
       try ProcessTitle.scrub(typed)
     } catch {
       throw Failure(.unavailable, "cannot take the password in --input off the process list: \(error); use ${NAME}")
     }
-    for source in arguments.sources {
+    for (index, source) in all.enumerated() {
+      let option = index < arguments.sources.count ? "--input" : "--mic"
       do throws(UsageError) {
-        let (url, fromEnvironment) = try expandEnvironment("--input", source.text, lookup: Environment.value)
+        let (url, fromEnvironment) = try expandEnvironment(option, source.text, lookup: Environment.value)
         secrets += fromEnvironment
         secrets += userinfo(of: url) + streamKey(of: url)
         inputs.append(.init(url: url, format: source.format, options: source.options))
@@ -35,6 +38,7 @@ struct RecordInputs {
         throw Failure(.usage, error.description)
       }
     }
+    microphone = arguments.microphone == nil ? nil : inputs.removeLast()
     self.inputs = inputs
     self.secrets = secrets
   }

@@ -1,0 +1,170 @@
+import HLS
+import LibAV
+import Platform
+
+/// The thread that reads a second source of sound, to be mixed into the programme's or kept beside it. It never ends a
+/// recording: where it fails, there is silence until it is back.
+// Sendable: `work` runs on one thread and has the fields to itself; what others ask for is in `store` and constant.
+final class Microphone: @unchecked Sendable, SoundSink {
+  /// How long others wait for sound that has been captured but not read, in samples: a second.
+  private static let patience = StudioSound.rate
+  /// Sound kept for those who are late.
+  private static let capacity = 4 * Int(StudioSound.rate)
+
+  private let session: Session
+  private let request: InputRequest
+  private let interruption: Interruption
+  private let gain: Float
+  private let isLive: Bool
+  private let name: InputName
+  private let store: SampleStore
+  private var input: MediaInput?
+  private var stream: StreamInfo
+  private let source: SoundSource
+  /// Place of the source's origin in the store.
+  private var origin: Int64 = 0
+
+  init(_ request: InputRequest, interruption: Interruption, session: Session) throws(RecordingError) {
+    var input = try media { () throws(AVError) in try MediaInput(request, interruption: interruption) }
+    guard let stream = input.bestAudio else { throw RecordingError(.badInput, "--mic \(input.name) has no sound") }
+    source = try SoundSource(stream: stream, meter: session.meter)
+    self.session = session
+    self.request = request
+    self.interruption = interruption
+    self.stream = stream
+    name = input.name
+    isLive = input.isLive
+    gain = amplitude(decibels: session.configuration.microphoneGain)
+    store = SampleStore(capacity: Self.capacity, waits: !input.isLive)
+    input.select([stream.index])
+    self.input = consume input
+  }
+
+  // MARK: For those who record it
+
+  /// Whether a sample that lies so far behind the newest one of a track is waited for no longer.
+  func isLate(_ place: Int64, _ newest: Int64) -> Bool { newest - place > Self.patience }
+
+  /// Adds the sound that belongs to the time of `frame`, whose `pts` counts samples since the run's origin.
+  ///
+  /// - Returns: false when it is not there yet and may still come, and `isLate` is false.
+  func lay(over frame: inout Frame, run: Int, isLate: Bool) throws(RecordingError) -> Bool {
+    let place = session.place(of: run, byClock: isLive) + (frame.pts ?? 0)
+    guard let sound = store.take(frame.sampleCount, at: max(0, place), isLate: isLate) else { return false }
+    try media { () throws(AVError) in
+      try frame.add(sound.left, times: gain, toChannel: 0)
+      try frame.add(sound.right, times: gain, toChannel: 1)
+    }
+    return true
+  }
+
+  /// Ends `work`. May be called from any thread.
+  func stop() {
+    interruption.stop()
+    store.close()
+  }
+
+  // MARK: The thread
+
+  func work() {
+    var backoff = Backoff()
+    while !session.isStopping {
+      let began = ContinuousClock.now
+      var reason = "\(name) has ended"
+      do throws(RecordingError) {
+        try read()
+      } catch {
+        reason = error.message
+        if !isLive { tell(reason) }
+      }
+      // What a file holds is at its end; silence follows.
+      guard isLive, !interruption.isStopped else { break }
+      input = nil
+      tell(reason)
+      guard reopen(&backoff, lasted: .now - began) else { break }
+    }
+    input = nil
+    store.close()
+  }
+
+  private func tell(_ message: String) {
+    guard !interruption.isStopped else { return }
+    session.log.warning(
+      "microphone", "\(message); there is silence in its place", ["input": .text(name.description)])
+  }
+
+  private func reopen(_ backoff: inout Backoff, lasted: Duration) -> Bool {
+    var lasted = lasted
+    while true {
+      session.pause(backoff.wait(afterLasting: lasted, jitter: Double.random(in: 0..<1)))
+      lasted = .zero
+      guard !session.isStopping, !interruption.isStopped else { return false }
+      do throws(RecordingError) {
+        var fresh = try media { () throws(AVError) in try MediaInput(request, interruption: interruption) }
+        guard let stream = fresh.bestAudio else { continue }
+        try source.reopen(stream)
+        fresh.select([stream.index])
+        self.stream = stream
+        input = consume fresh
+        session.log.info("microphone", "\(name) is back", ["input": .text(name.description)])
+        return true
+      } catch {
+        if interruption.isStopped { return false }
+      }
+    }
+  }
+
+  private func read() throws(RecordingError) {
+    var policy = isLive ? Timeline.Policy.streamed : .stored
+    policy.jumpsBeginRuns = false
+    let usual = Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024)
+    let own = RationalTime(1, Int32(max(1, stream.sampleRate)))
+    var timeline = Timeline(
+      tracks: [TimelineTrack(timeBase: stream.timeBase, usualDuration: own.convert(usual, to: stream.timeBase))],
+      policy: policy)
+    var waiting: [WaitingPacket] = []
+    var packet = try media { () throws(AVError) in try Packet() }
+    var hasBegun = false
+    source.begin()
+    var isReading = true
+    while isReading {
+      do throws(AVError) {
+        isReading = try input?.read(into: &packet) ?? false
+      } catch {
+        if error.kind == .stopped { break }
+        throw RecordingError(error)
+      }
+      var answers: [Timeline.Answer]
+      if isReading {
+        guard packet.streamIndex == stream.index, !packet.isEmpty else { continue }
+        var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration)
+        if isLive { times.arrival = ContinuousClock.now - session.started }
+        var taken = try media { () throws(AVError) in try Packet() }
+        taken.take(from: &packet)
+        waiting.append(WaitingPacket(taken, canStart: true))
+        answers = timeline.place(times, track: 0)
+      } else {
+        answers = timeline.finish()
+      }
+      for answer in answers where !waiting.isEmpty {
+        let next = waiting.removeFirst()
+        guard case .placed(let times) = answer.placement else { continue }
+        if !hasBegun, isLive, let origin = timeline.origin {
+          hasBegun = true
+          self.origin = session.clockPlace(of: session.wallClock(ofSource: origin.time, origin.timeBase))
+        }
+        next.packet.pts = times.pts
+        next.packet.dts = times.dts
+        next.packet.duration = times.duration
+        try source.take(next.packet, into: self)
+      }
+    }
+    try source.end(at: 0, into: self)
+  }
+
+  func take(sound: inout Frame) throws(RecordingError) {
+    guard let pts = sound.pts else { return }
+    store.put((sound.floats(ofChannel: 0), sound.floats(ofChannel: 1)), at: max(0, origin + pts))
+    sound.clear()
+  }
+}
