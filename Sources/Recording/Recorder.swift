@@ -84,10 +84,11 @@ package final class Recorder: Sendable {
       configuration.rendition, of: session.output, tracks: plan.trackCount, session: session, tree: tree, lock: lock,
       onCommit: onSegment)
     var threads: [Thread] = []
+    var encoding: Thread?
     do throws(SystemError) {
       if let tap = plan.tap { threads.append(try Thread("tap") { tap.work() }) }
       if let encoder = plan.encoder {
-        threads.append(try Thread("encode", stackSize: 1 << 20) { encoder.work() })
+        encoding = try Thread("encode", stackSize: 1 << 20) { encoder.work() }
       }
       if let microphone = plan.microphone {
         threads.append(try Thread("microphone", stackSize: 1 << 20) { microphone.work() })
@@ -105,12 +106,11 @@ package final class Recorder: Sendable {
       session.fail(failure)
       session.output.discard()
       session.microphoneOutput.discard()
-      plan.encoder?.frames.discard()
-      end(plan, threads)
+      end(plan, threads, encoding)
       throw failure
     }
     writer.work()
-    end(plan, threads)
+    end(plan, threads, encoding)
     let progress = session.meter.value
     if var failure = session.failure {
       failure.segments = progress.segments
@@ -122,10 +122,13 @@ package final class Recorder: Sendable {
   }
 
   /// Waits for all threads, once the programme has been written.
-  private func end(_ plan: RecordingPlan, _ threads: [Thread]) {
+  private func end(_ plan: RecordingPlan, _ threads: [Thread], _ encoding: Thread?) {
     session.finish()
+    if session.failure != nil { plan.encoder?.frames.discard() }
     plan.microphone?.stop()
     plan.tap?.close()
     for thread in threads { thread.join() }
+    // One that is stuck in an encoder stays there until the process ends.
+    if session.stuckEncoder == nil { encoding?.join() }
   }
 }

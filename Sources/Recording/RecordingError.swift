@@ -34,6 +34,12 @@ package struct RecordingError: Error, Equatable, Sendable, CustomStringConvertib
     self.message = message
   }
 
+  /// An encoder takes frames or time, and gives nothing.
+  static func silentEncoder(_ name: String) -> RecordingError {
+    let seconds = PictureEncoder.patience.components.seconds
+    return RecordingError(.unavailable, "the encoder \(name) has not answered for \(seconds) s")
+  }
+
   /// Another attempt may succeed: the source was away, not wrong.
   var isPassing: Bool { kind == .unavailable || kind == .noInput || kind == .badInput }
 

@@ -21,6 +21,8 @@ final class PictureEncoder: @unchecked Sendable {
   /// Frames that wait at most. One is 3 MB at 1080p.
   static let liveCapacity = 5
   static let waitingCapacity = 2
+  /// An encoder that has not answered for so long has failed.
+  static let patience: Duration = .seconds(8)
   /// Tracks may end this far apart, in ticks: 80 ms.
   private static let noticeable: Int64 = 7200
 
@@ -45,6 +47,8 @@ final class PictureEncoder: @unchecked Sendable {
   private var overload: OverloadPolicy?
   private var load = Load()
   private var bitRate: Int64?
+  /// Frames that went in, and when, since something came out.
+  private var unanswered: (frames: Int, since: ContinuousClock.Instant)?
 
   private struct Load {
     var since = ContinuousClock.now
@@ -150,7 +154,8 @@ final class PictureEncoder: @unchecked Sendable {
     if case .change(let rate) = step {
       let isSlower = rate.value < cap?.rate.value ?? 0
       cap?.change(to: rate)
-      let shown = (rate.value * 10).rounded() / 10
+      let tenths = Int((rate.value * 10).rounded())
+      let shown = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
       session.log.write(
         Log.Event(
           isSlower ? .warning : .info, "rate",
@@ -235,14 +240,29 @@ final class PictureEncoder: @unchecked Sendable {
       _ = encoder?.setBitRate(wanted)
     }
     let before = ContinuousClock.now
-    try media { () throws(AVError) in try encoder?.send(frame) }
+    try watched { () throws(AVError) in try encoder?.send(frame) }
     try passOn(run)
-    load.busy += ContinuousClock.now - before
+    let now = ContinuousClock.now
+    load.busy += now - before
+    unanswered = (unanswered.map { ($0.frames + 1, $0.since) }) ?? (1, now)
+    // More than any encoder holds back.
+    if let unanswered, unanswered.frames > 250, now - unanswered.since > Self.patience { throw isSilent }
     session.meter.add { $0.frames += 1 }
   }
 
+  /// The encoder takes frames or time, and gives nothing.
+  private var isSilent: RecordingError { .silentEncoder(plan.encoder) }
+
+  /// Calls the encoder, watched by the thread that writes.
+  private func watched<R>(_ body: () throws(AVError) -> R) throws(RecordingError) -> R {
+    session.noteEncoding(plan.encoder)
+    defer { session.noteEncoding(nil) }
+    return try media(body)
+  }
+
   private func passOn(_ run: Int) throws(RecordingError) {
-    while try media({ () throws(AVError) in try encoder?.receive(into: &packet) }) == .produced {
+    while try watched({ () throws(AVError) in try encoder?.receive(into: &packet) }) == .produced {
+      unanswered = nil
       var made = try media { () throws(AVError) in try Packet() }
       made.take(from: &packet)
       release(run, end: made.pts)
@@ -266,7 +286,7 @@ final class PictureEncoder: @unchecked Sendable {
     try fill(before: end)
     // Players that go by the nominal rate, as libav's do, take the last frame for a short one: it is shown once more.
     if end - lastTime >= 2 * refill.frame { try repeatLast(at: end - refill.frame) }
-    try media { () throws(AVError) in try encoder?.drain() }
+    try watched { () throws(AVError) in try encoder?.drain() }
     try passOn(run)
     release(run, end: end)
     encoder = nil
@@ -288,6 +308,8 @@ final class PictureEncoder: @unchecked Sendable {
     settings.threads = configuration.threads
     // Options are meant for the encoder they were given with.
     if plan.encoder == configuration.softwareOrNamedEncoder { settings.options = configuration.encoderOptions }
+    session.noteEncoding(plan.encoder)
+    defer { session.noteEncoding(nil) }
     return try media { () throws(AVError) in try VideoEncoder(settings) }
   }
 }

@@ -68,8 +68,7 @@ final class SegmentThread: @unchecked Sendable {
   func work() {
     do throws(RecordingError) {
       while tracks.contains(where: { !$0.hasFinished || !$0.items.isEmpty }) {
-        guard let item = items.take() else { break }
-        take(item)
+        guard try takeNext() else { break }
         while try advance() {}
       }
       try finish()
@@ -77,6 +76,21 @@ final class SegmentThread: @unchecked Sendable {
       session.fail(error)
       items.discard()
       current?.salvage(.end)
+    }
+  }
+
+  /// Takes an item in; false when none will come. Nothing comes of an encoder that is stuck, and nobody else can tell.
+  private func takeNext() throws(RecordingError) -> Bool {
+    while true {
+      let taken = items.take(timeout: .seconds(1))
+      if let encoder = session.stuckEncoder { throw .silentEncoder(encoder) }
+      switch consume taken {
+      case .element(let item):
+        take(item)
+        return true
+      case .timedOut: continue
+      case .closed: return false
+      }
     }
   }
 

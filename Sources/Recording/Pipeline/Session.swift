@@ -34,6 +34,8 @@ final class Session: Sendable {
     var limits: [Int: Int64] = [:]
     var lowestRun = 0
     var videoBitRate: Int64?
+    /// The encoder, while it is at a frame, and since when.
+    var encoding: (name: String, since: ContinuousClock.Instant)?
   }
 
   init(_ configuration: RecordingConfiguration, _ log: Log, outputCapacity: Int) {
@@ -171,6 +173,16 @@ final class Session: Sendable {
   var videoBitRate: Int64? {
     get { state.withLock { $0.videoBitRate } }
     set { state.withLock { $0.videoBitRate = newValue } }
+  }
+
+  /// An encoder has got a frame and owes an answer; nil: it has given it.
+  func noteEncoding(_ name: String?) { state.withLock { $0.encoding = name.map { ($0, .now) } } }
+
+  /// The encoder that has been at one frame for longer than any takes: nothing can call it back.
+  var stuckEncoder: String? {
+    state.withLock { state in
+      state.encoding.flatMap { .now - $0.since > PictureEncoder.patience ? $0.name : nil }
+    }
   }
 
   /// Passes an item on; false when the recording has failed.

@@ -33,6 +33,24 @@ import Testing
     #expect(video.width == 640 && video.height == 360)
   }
 
+  @Test func `a screen that stands still is hardly encoded, and players get a frame every half second`() throws {
+    let display = ":\(Int.random(in: 200...60_000))"
+    let screen = try Program("Xvfb", [display, "-screen", "0", "320x180x24", "-nolisten", "tcp"])
+    defer { screen.send(signal: SIGTERM) }
+    #expect(try eventually(within: 10) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
+    let result = try Program.run(
+      segrecBinary,
+      [
+        "record", "--input-format", "x11grab", "--input", display, "--duration", "3s", "--recording", "still",
+        "--spool", directory.file("spool"),
+      ])
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try Program.run(segrecBinary, ["stitch", directory.file("spool")]).status == 0)
+    let video = try #require(try Media.stream(directory.file("spool/still/vod.m3u8"), "v"))
+    #expect((6...12).contains(video.frames), "\(video.frames) of 75")
+    #expect(abs(video.duration - 3) < 0.1)
+  }
+
   @Test func `a terminal shows one live line`() throws {
     let socket = directory.file("tmux")
     let command =
