@@ -2,6 +2,7 @@ package import HLS
 import LibAV
 package import Platform
 package import Storage
+import Synchronization
 
 /// Records: reads inputs, encodes or copies, cuts segments and commits them to a tree.
 ///
@@ -111,6 +112,7 @@ package final class Recorder: Sendable {
     }
     writer.work()
     end(plan, threads, encoding)
+    if session.needsRecovery.load(ordering: .relaxed) { closeAfterOutage(lock) }
     let progress = session.meter.value
     if var failure = session.failure {
       failure.segments = progress.segments
@@ -119,6 +121,16 @@ package final class Recorder: Sendable {
     let ending: RecordingSummary.Ending =
       session.wasStopped ? .stopped : plan.readers.contains(where: \.hasReachedLimit) ? .durationReached : .inputEnded
     return RecordingSummary(progress: progress, ending: ending)
+  }
+
+  /// The spool was full at times: the last run may say that another follows, and some may be open.
+  private func closeAfterOutage(_ lock: SharedLock) {
+    do throws(StorageError) {
+      let now = WallClockTime(milliseconds: WallClock.now())
+      tell(try tree.recover(lock.value, closingWith: .end, now: now), configuration.recording)
+    } catch {
+      log.warning("run", "the recording stays open: \(error)")
+    }
   }
 
   /// Waits for all threads, once the programme has been written.

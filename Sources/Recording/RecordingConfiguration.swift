@@ -1,5 +1,6 @@
 package import HLS
 package import LibAV
+package import Storage
 
 /// What `Recorder` is to record and how. Defaults are those of the command line.
 package struct RecordingConfiguration: Sendable {
@@ -103,6 +104,8 @@ package struct RecordingConfiguration: Sendable {
   package var reconnects = false
   /// A live input that gives nothing for so long has failed; nil waits for ever.
   package var inputTimeout: Duration? = .seconds(10)
+  /// Keeps room in the spool; without one the recording ends when the disk is full.
+  package var keeper: SpoolKeeper?
   /// What `-` stands for.
   package var standardInput: Int32 = 0
 

@@ -20,6 +20,8 @@ package struct RecordingProgress: Equatable, Sendable {
   package var identical: Int64 = 0
   /// Silence filled in, in 90 kHz ticks.
   package var silence: Int64 = 0
+  /// What could not be kept because the spool was full, in 90 kHz ticks.
+  package var lost: Int64 = 0
   /// Packets that could not be decoded.
   package var damaged: Int64 = 0
   /// Times of packets that were put right.

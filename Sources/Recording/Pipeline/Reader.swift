@@ -1,6 +1,7 @@
 import HLS
 import LibAV
 import Platform
+import Synchronization
 
 /// The thread that reads one input: packets are placed on the timeline and given to the chains of their tracks.
 // Sendable: made by one thread and then used by the one that it is handed to, only.
@@ -116,6 +117,7 @@ final class Reader: @unchecked Sendable {
     self.isAlone = isAlone
     name = input.name
     isLive = input.isLive
+    if input.isLive { session.isLive.store(true, ordering: .relaxed) }
     timeline = Reader.timeline(sources, input, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
     self.input = consume input

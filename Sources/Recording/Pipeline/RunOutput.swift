@@ -11,7 +11,7 @@ final class RunOutput {
   private let session: Session
   private let formats: [TrackFormat]
   private let lead: Int
-  private let start: WallClockTime
+  let start: WallClockTime
   private let onCommit: @Sendable (EntryPath) -> Void
 
   private var muxer: FragmentMuxer
@@ -27,6 +27,8 @@ final class RunOutput {
   /// What is whole in the open segment.
   private var wholeLength: Int64 = 0
   private var wholeEnd: Int64 = 0
+  /// Bytes of the segment committed last.
+  private var lastLength: Int64 = 0
   private var isFinished = false
   /// Decode times of a track begin below its presentation times by this, in ticks.
   private var reordering: [Int64?]
@@ -206,6 +208,8 @@ final class RunOutput {
 
   private func openSegment() throws(RecordingError) {
     guard !writer.hasOpenSegment else { return }
+    // A quarter more than the one before.
+    try session.makeRoom(for: lastLength * 5 / 4)
     let time = start.advanced(byTicks: segmentStart)
     try spool { () throws(StorageError) in try writer.openSegment(start: time) }
   }
@@ -228,6 +232,8 @@ final class RunOutput {
     let bytes = length ?? writer.openLength
     let name = try spool { () throws(StorageError) in try writer.commitSegment(ticks: ticks, length: length) }
     wholeLength = 0
+    lastLength = bytes
+    session.configuration.keeper?.added(bytes)
     endTime = name.start.advanced(byTicks: ticks)
     session.meter.add {
       $0.segments += 1

@@ -2,6 +2,7 @@ import HLS
 import LibAV
 import Platform
 import Storage
+import Synchronization
 
 /// The lock of the recording, for all threads that write one of its renditions.
 final class SharedLock: Sendable {
@@ -26,6 +27,7 @@ final class SegmentThread: @unchecked Sendable {
   private var current: RunOutput?
   private var run = 0
   private var endTime: WallClockTime?
+  private var outage: Outage?
 
   private final class Track {
     /// In order, what has not been taken in yet: it belongs to a run that cannot be begun before the current one ends.
@@ -69,9 +71,10 @@ final class SegmentThread: @unchecked Sendable {
     do throws(RecordingError) {
       while tracks.contains(where: { !$0.hasFinished || !$0.items.isEmpty }) {
         guard try takeNext() else { break }
-        while try advance() {}
+        while try advanceWithinRoom() {}
       }
       try finish()
+      if let outage { throw outage.reason }
     } catch {
       session.fail(error)
       items.discard()
@@ -166,12 +169,45 @@ final class SegmentThread: @unchecked Sendable {
     let start = max(session.start(of: next) ?? endTime ?? now, endTime ?? WallClockTime(milliseconds: 0))
     let recording = session.configuration.recording
     let name = try spool { () throws(StorageError) in try tree.newRunName(of: recording, now: start) }
+    try session.makeRoom(for: 0)
     current = try RunOutput(
       run: next, formats: formats, start: start, session: session, tree: tree,
       key: RunKey(recording: recording, rendition: rendition, run: session.settleName(of: next, name)),
       lock: lock.value,
       onCommit: onCommit)
     return true
+  }
+
+  // MARK: A full spool
+
+  private func advanceWithinRoom() throws(RecordingError) -> Bool {
+    if var outage {
+      for track in tracks {
+        let lost = track.items.prefix { !outage.isOver(before: $0.run) }
+        for item in lost { outage.lose(run: item.run) }
+        track.items.removeFirst(lost.count)
+      }
+      let isOver = outage.looksForRoom(session)
+      self.outage = outage
+      if !isOver { return false }
+    }
+    do throws(RecordingError) {
+      let hasAdvanced = try advance()
+      if let output = current, let outage, output.run >= outage.nextRun ?? .max {
+        outage.tellEnd(at: output.start, session)
+        self.outage = nil
+      }
+      return hasAdvanced
+    } catch {
+      guard error.storage?.isFull == true, session.configuration.keeper?.waitsForRoom == true else { throw error }
+      current?.salvage(.next)
+      session.needsRecovery.store(true, ordering: .relaxed)
+      endTime = current?.endTime ?? endTime
+      current = nil
+      if outage == nil { outage = Outage(error, run: run, end: endTime, session) }
+      outage?.begin(run: run)
+      return true
+    }
   }
 
   private func finish() throws(RecordingError) {

@@ -54,6 +54,7 @@ enum RecordCommand: Command {
     let stopping = try Stopping()
     let spool = arguments.spool ?? defaultSpool()
     let tree = try openTree("--spool", spool, create: true)
+    configuration.keeper = SpoolKeeper(tree, arguments.upload.limits, log)
     var sending: Sending?
     if let delivery {
       sending = try Sending(delivery, tree: tree, recording: configuration.recording, mode: .live, log: log)

@@ -88,6 +88,7 @@ struct RecordSession {
       byteText(progress.bytes),
     ]
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
+    if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) for want of room") }
     var sent = 0
     var left = progress.segments
     if case .success(let result) = upload {
@@ -100,7 +101,8 @@ struct RecordSession {
       [
         "recording": .init(recording), "seconds": .number(Double(progress.ticks) / 90_000),
         "segments": .init(progress.segments), "bytes": .init(progress.bytes), "dropped": .init(progress.dropped),
-        "refilled": .init(progress.refilled), "sent": .init(sent), "unsent": .init(left),
+        "refilled": .init(progress.refilled), "lost": .number(Double(progress.lost) / 90_000), "sent": .init(sent),
+        "unsent": .init(left),
         "ending": .text("\(summary.ending)"),
       ])
   }

@@ -15,6 +15,7 @@ func openTree(_ option: String, _ path: String, create: Bool) throws(Failure) ->
 func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
   switch error {
   case .system where reading: .noInput
+  case .system where error.isFull: .ioError
   case .system(let error) where error.operation == "create": .cannotCreate
   case .system, .notDurable: .ioError
   case .locked: .unavailable

@@ -1,6 +1,7 @@
 import Delivery
 import HTTP
 import Platform
+import Storage
 
 /// The options that `record` and `upload` share: where to, as whom, how hard.
 struct UploadArguments {
@@ -17,8 +18,9 @@ struct UploadArguments {
   var drainTimeout: Duration = .seconds(30)
   var s3Endpoint: String?
   var s3Region: String?
+  var limits = SpoolLimits()
 
-  static var groups: [OptionGroup<UploadArguments>] { [sending, identity, bucket] }
+  static var groups: [OptionGroup<UploadArguments>] { [sending, disk, identity, bucket] }
 
   private static var sending: OptionGroup<UploadArguments> {
     OptionGroup(
@@ -47,6 +49,27 @@ struct UploadArguments {
           "--drain-timeout", "DURATION", "How long to wait for the last segments to be acknowledged (default 30s)."
         ) { (arguments, text) throws(UsageError) in
           arguments.drainTimeout = try parseDuration("--drain-timeout", text)
+        },
+      ])
+  }
+
+  private static var disk: OptionGroup<UploadArguments> {
+    OptionGroup(
+      title: "Disk:",
+      options: [
+        Option("--min-free", "BYTES", "Leaves so much of the spool's disk free (default a twentieth, 100M at most).") {
+          (arguments, text) throws(UsageError) in
+          arguments.limits.minimumFree = try parseBytes("--min-free", text)
+        },
+        Option("--max-spool", "BYTES", "The spool takes no more than this (default: no limit).") {
+          (arguments, text) throws(UsageError) in
+          arguments.limits.maximumSize = try parseBytes("--max-spool", text)
+        },
+        Option(
+          "--when-full", "WHAT",
+          "drop-sent: the oldest copies of what is sent go, then new segments wait; stop: recording ends; drop-oldest: also the unsent go, each one said (default drop-sent)."
+        ) { (arguments, text) throws(UsageError) in
+          arguments.limits.whenFull = try parseChoice("--when-full", text)
         },
       ])
   }

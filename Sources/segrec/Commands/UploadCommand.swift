@@ -54,11 +54,24 @@ enum UploadCommand: Command {
     stopping.onRequest { sending.uploader.stop() }
     let line = LiveLineThread(log) { _ in status(sending.uploader.progress) }
     defer { line.end() }
+    let keeper = arguments.upload.limits == SpoolLimits() ? nil : SpoolKeeper(tree, arguments.upload.limits, log)
     while true {
-      guard let result = sending.wait(.seconds(3600)) else { continue }
+      guard let result = sending.wait(.seconds(5)) else {
+        keepRoom(keeper, log)
+        continue
+      }
       sending.join()
       line.end()
       return try tell(result, arguments, spool: spool, log: log, redaction: redaction)
+    }
+  }
+
+  /// Nothing new comes into the spool from here; what may go, goes.
+  private static func keepRoom(_ keeper: SpoolKeeper?, _ log: Log) {
+    do throws(StorageError) {
+      try keeper?.makeRoom(for: 0)
+    } catch {
+      if !error.isFull { log.warning("spool", "\(error)") }
     }
   }
 

@@ -1,0 +1,87 @@
+import HLS
+import Platform
+import Storage
+
+/// A time in which the spool is full and what comes is lost. It ends with a new run, because time jumps there.
+struct Outage {
+  /// What ended the run before.
+  let reason: RecordingError
+  /// The run in which recording goes on; nil while there is no room.
+  private(set) var nextRun: Int?
+  /// The highest run of which something was lost.
+  private var lastRun: Int
+  private let end: WallClockTime?
+  private var nextLook: ContinuousClock.Instant
+
+  private static let interval: Duration = .milliseconds(500)
+
+  /// - Parameters:
+  ///   - run: the one that could not go on.
+  ///   - end: of what is kept.
+  init(_ reason: RecordingError, run: Int, end: WallClockTime?, _ session: Session) {
+    self.reason = reason
+    lastRun = run
+    self.end = end
+    nextLook = .now + Outage.interval
+    session.log.warning(
+      "spool-full", "\(reason.message); what comes is lost until there is room",
+      ["problem": .text(reason.message)])
+  }
+
+  /// `run` could not go on, or not even begin.
+  mutating func begin(run: Int) {
+    lastRun = max(lastRun, run)
+    nextRun = nil
+    nextLook = .now + Outage.interval
+  }
+
+  func isOver(before run: Int) -> Bool { nextRun.map { run >= $0 } ?? false }
+
+  mutating func lose(run: Int) { lastRun = max(lastRun, run) }
+
+  /// Looks for room now and then; true once there is some, and a run after all that was lost has been asked for.
+  mutating func looksForRoom(_ session: Session) -> Bool {
+    if nextRun != nil { return true }
+    guard .now >= nextLook else { return false }
+    nextLook = .now + Outage.interval
+    do throws(StorageError) {
+      try session.configuration.keeper?.makeRoom(for: Outage.leastRoom)
+    } catch {
+      return false
+    }
+    nextRun = lastRun + 1
+    session.beginRun(lastRun + 1)
+    return true
+  }
+
+  /// Bytes that a run can begin with.
+  private static let leastRoom: Int64 = 256 << 10
+
+  func tellEnd(at start: WallClockTime, _ session: Session) {
+    let lost = end.map { max(0, start.milliseconds - $0.milliseconds) } ?? 0
+    session.meter.add { $0.lost += lost * 90 }
+    session.log.warning(
+      "spool-room", "there is room again: recording goes on in a new run; \(lost) ms are lost",
+      ["lost": .number(Double(lost) / 1000)])
+  }
+}
+
+extension Session {
+  /// Makes sure that the spool has room for `bytes` more. Where all inputs can wait, so does the caller.
+  func makeRoom(for bytes: Int64) throws(RecordingError) {
+    guard let keeper = configuration.keeper else { return }
+    var hasTold = false
+    while true {
+      do throws(StorageError) {
+        return try keeper.makeRoom(for: bytes)
+      } catch {
+        guard error.isFull, keeper.waitsForRoom, !isLive.load(ordering: .relaxed), !isStopping else {
+          throw RecordingError(error)
+        }
+        if !hasTold { log.warning("spool-full", "\(error); recording waits for room") }
+        hasTold = true
+        pause(.milliseconds(500))
+      }
+    }
+  }
+}
