@@ -18,8 +18,8 @@ package struct UploadConfiguration: Sendable {
   package var s3Endpoint: ServerURL?
   /// How objects are addressed; nil for what is usual at the endpoint.
   package var s3Style: S3Bucket.Style?
-  /// Bits a second, audio included; nil for a recording whose bitrate cannot be changed.
-  package var ladder: (full: Double, fallback: Double)?
+  /// Nil for a recording whose bitrate cannot be changed.
+  package var ladder: LadderSettings?
 
   package init(target: ServerURL) {
     self.target = target
@@ -32,5 +32,29 @@ package struct UploadConfiguration: Sendable {
     if target.scheme == .file, target.directory == nil {
       throw .misconfigured("\(target) does not name a directory")
     }
+  }
+}
+
+/// What a weak network makes of a recording.
+package struct LadderSettings: Sendable {
+  /// Bits a second at full quality, audio included; nil while the encoder is not open.
+  package let fullRate: @Sendable () -> Double?
+  /// The same for the fallback bitrate.
+  package let fallbackRate: Double
+  /// Media seconds of a segment.
+  package let segment: Double
+
+  package init(fallbackRate: Double, segment: Double, fullRate: @escaping @Sendable () -> Double?) {
+    self.fullRate = fullRate
+    self.fallbackRate = fallbackRate
+    self.segment = segment
+  }
+
+  /// Nil while it is not known, and where the fallback would be no less.
+  func ladder() -> Ladder? {
+    guard let full = fullRate(), full > fallbackRate else { return nil }
+    var ladder = Ladder(fullRate: full, fallbackRate: fallbackRate)
+    ladder.ordinaryBacklog = 2 * segment + 2
+    return ladder
   }
 }

@@ -36,6 +36,13 @@ package final class Recorder: Sendable {
   /// where pictures are copied or the encoder cannot change. For weak networks.
   package func setVideoBitRate(_ bitsPerSecond: Int64) { session.videoBitRate = bitsPerSecond }
 
+  /// Bits per second that the encoder of the picture makes where nobody says otherwise; nil before it is open, and where
+  /// pictures are copied.
+  package var fullVideoBitRate: Int64? {
+    let rate = session.fullVideoBitRate.load(ordering: .relaxed)
+    return rate > 0 ? rate : nil
+  }
+
   /// A snapshot for a live line.
   package func progress() -> RecordingProgress { session.meter.value }
 

@@ -41,7 +41,6 @@ final class UploadSession {
     )
     files = SpoolFiles(uploader.tree, uploader.log, mode, recording, newestFirst: configuration.catchUp == .newest)
     teller = UploadTeller(uploader.log, target: target.name)
-    ladder = configuration.ladder.map { Ladder(fullRate: $0.full, fallbackRate: $0.fallback) }
     let now = ContinuousClock.now
     (lastProgress, nextTick, nextCredentialLook) = (now, now, now)
   }
@@ -211,6 +210,7 @@ final class UploadSession {
     let measurement = Ladder.Measurement(
       goodput: goodput.bitsPerSecond, backlog: backlog.seconds,
       isUnreachable: dispatcher.gate.health == .unreachable || dispatcher.gate.health == .paused)
+    ladder = ladder ?? uploader.configuration.ladder?.ladder()
     if let level = ladder?.observe(measurement, now: now) {
       teller.ladder(level, measurement)
       uploader.onLadder(level)

@@ -1,5 +1,6 @@
 import LibAV
 import Platform
+import Synchronization
 
 /// The thread that encodes: frames come in, on their own times; packets go out, with a key frame at the beginning of
 /// every segment and no hole longer than the refill interval.
@@ -303,6 +304,7 @@ final class PictureEncoder: @unchecked Sendable {
       encoder: plan.encoder, width: frame.width, height: frame.height, frameRate: plan.cap ?? plan.frameRate,
       segmentTicks: configuration.segmentTicks)
     settings.bitRate = configuration.videoBitRate ?? settings.bitRate
+    session.fullVideoBitRate.store(settings.bitRate, ordering: .relaxed)
     settings.pixelFormat = frame.pixelFormat
     settings.color = frame.color
     settings.threads = configuration.threads

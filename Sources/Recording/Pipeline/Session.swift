@@ -19,6 +19,8 @@ final class Session: Sendable {
   let isLive = Atomic(false)
   /// A run says that another follows, which may not come; or it could not be closed for want of room.
   let needsRecovery = Atomic(false)
+  /// What the encoder of the picture was opened with, in bits per second; 0 before.
+  let fullVideoBitRate = Atomic<Int64>(0)
 
   private struct State {
     var failure: RecordingError?

@@ -22,6 +22,8 @@ struct RecordArguments {
   var settings = RecordingConfiguration(inputs: [], recording: .main)
   var spool: String?
   var upload = UploadArguments()
+  /// Bits per second of the picture on a weak network.
+  var fallbackBitRate: Int64 = 1_000_000
 
   /// What `text` names, with what was said about it before.
   private mutating func source(_ option: String, _ text: String) throws(UsageError) -> Source {
@@ -114,6 +116,12 @@ struct RecordArguments {
         Option("--video-bitrate", "RATE", "Bits per second, such as 2500k (default: by size and frame rate).") {
           (arguments, text) throws(UsageError) in
           arguments.settings.videoBitRate = Int64(try parseBitrate("--video-bitrate", text))
+        },
+        Option(
+          "--fallback-bitrate", "RATE",
+          "Bits per second while the network does not carry what is recorded (default 1M); what waits stays in the spool."
+        ) { (arguments, text) throws(UsageError) in
+          arguments.fallbackBitRate = Int64(try parseBitrate("--fallback-bitrate", text))
         },
         Option("--size", "WxH", "Size of the picture; -1 on one side keeps the shape (default: the input's).") {
           (arguments, text) throws(UsageError) in arguments.settings.size = try parseSize("--size", text)

@@ -5,6 +5,7 @@ import LibAV
 import Platform
 import Recording
 import Storage
+import Synchronization
 
 /// `segrec record`: captures, cuts, keeps and, where there is a server, uploads.
 enum RecordCommand: Command {
@@ -55,12 +56,17 @@ enum RecordCommand: Command {
     let spool = arguments.spool ?? defaultSpool()
     let tree = try openTree("--spool", spool, create: true)
     configuration.keeper = SpoolKeeper(tree, arguments.upload.limits, log)
+    // Each tells the other something: files that are there, and bits that there may be.
+    let uploader = Mutex<Uploader?>(nil)
+    let hint: @Sendable (EntryPath) -> Void = { path in uploader.withLock(\.self)?.hint(path) }
+    let recorder = Recorder(configuration: configuration, tree: tree, log: log, onSegment: hint)
     var sending: Sending?
     if let delivery {
-      sending = try Sending(delivery, tree: tree, recording: configuration.recording, mode: .live, log: log)
-    }
-    let recorder = Recorder(configuration: configuration, tree: tree, log: log) { [sending] path in
-      sending?.uploader.hint(path)
+      let weak = WeakNetwork(configuration, fallback: arguments.fallbackBitRate, recorder)
+      sending = try Sending(
+        weak.laddered(delivery), tree: tree, recording: configuration.recording, mode: .live, log: log,
+        onLadder: weak.follow)
+      uploader.withLock { $0 = sending?.uploader }
     }
     MediaLog.register(.error) { line in
       // An input that cannot be opened is told once, by the error that ends the command.

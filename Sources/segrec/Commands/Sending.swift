@@ -12,12 +12,13 @@ final class Sending: Sendable {
   /// - Parameters:
   ///   - recording: what is sent; nil sends the whole spool.
   init(
-    _ configuration: UploadConfiguration, tree: Tree, recording: RecordingName?, mode: Uploader.Mode, log: Log
+    _ configuration: UploadConfiguration, tree: Tree, recording: RecordingName?, mode: Uploader.Mode, log: Log,
+    onLadder: @escaping @Sendable (Ladder.Level) -> Void = { _ in }
   ) throws(Failure) {
     let result = Monitor<Result<UploadSummary, UploadError>?>(nil)
     self.result = result
     do throws(UploadError) {
-      let uploader = try Uploader(configuration, tree: tree, log: log)
+      let uploader = try Uploader(configuration, tree: tree, log: log, onLadder: onLadder)
       self.uploader = uploader
       do throws(SystemError) {
         thread = try Thread("upload") {
