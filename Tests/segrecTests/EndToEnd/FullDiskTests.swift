@@ -51,7 +51,8 @@ import Testing
     try Program(
       "ffmpeg",
       [
-        "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25,noise=alls=90:allf=t", "-c:v",
+        "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25,noise=alls=90:allf=t",
+        "-c:v",
         "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-g", "25", "-b:v", "3200k", "-maxrate", "3200k",
         "-bufsize", "800k", "-f", "mpegts", "udp://127.0.0.1:\(port)?pkt_size=1316",
       ])
