@@ -80,6 +80,9 @@ extension Tree {
   /// Writes a file that is derived from the segments, a playlist for one, in place of the one before it: readers see the
   /// old one or the new one, whole.
   ///
+  /// One writer at a time for each path: the temporary file's name follows from it, so that what a killed process left
+  /// is replaced by the next one.
+  ///
   /// - Parameters:
   ///   - path: from the root, one to three components of `[A-Za-z0-9._-]` without a dot in front. The directory must be
   ///     there.
@@ -88,7 +91,7 @@ extension Tree {
   ///     few seconds and can be made again from the segments.
   package func writeAtomically(_ path: String, _ bytes: [UInt8], durable: Bool = true) throws(StorageError) {
     let (directory, name) = try place(of: path)
-    let file = try PendingFile(in: directory, temporaryName: randomTemporaryName())
+    let file = try PendingFile(in: directory, temporaryName: ".\(name).part", replacing: true)
     try unsafe file.append(bytes.span.bytes)
     try file.seal(durably: durable)
     _ = try file.publish(as: name, replacing: true)

@@ -163,4 +163,42 @@ import Testing
     #expect(try scene.playlist("lecture/main/live.m3u8").entries.count == 1)
     #expect(lines.withLock { $0 }.contains { $0.contains("live.m3u8 is damaged") })
   }
+
+  @Test func `a run that only one rendition has is an absence in the other, so that discontinuities count alike`()
+    throws
+  {
+    for number in 0..<3 {
+      let run = StitchScene.run(number, after: Int64(number) * 60)
+      for rendition in [RenditionName.main, .mic] where rendition == .main || number != 1 {
+        let key = try StitchScene.key(run, rendition)
+        try scene.initSection(key, rendition == .main ? MediaSamples.initSection : MediaSamples.soundOnly)
+        for sequence in 0..<2 { try scene.age(try scene.segment(sequence, key), by: 60) }
+        try scene.age(try scene.marker(2, number == 2 ? .end : .next, key), by: 60)
+      }
+    }
+    var configuration = StitchConfiguration()
+    configuration.policy.gapAfter = .zero
+    _ = try scene.once(configuration)
+    for list in ["live", "vod"] {
+      let main = try scene.playlist("lecture/main/\(list).m3u8")
+      let mic = try scene.playlist("lecture/mic/\(list).m3u8")
+      #expect(main.entries.map(\.isDiscontinuity) == [false, false, true, false, true, false])
+      #expect(mic.entries.map(\.isDiscontinuity) == main.entries.map(\.isDiscontinuity))
+      #expect(mic.entries.map(\.isAbsence) == [false, false, true, true, false, false])
+      #expect(mic.entries.map(\.ticks) == main.entries.map(\.ticks))
+      #expect(mic.isEnded && main.isEnded)
+      #expect(scene.text("lecture/mic/\(list).m3u8")?.contains("\(StitchScene.run(1, after: 60))/init.mp4") == false)
+    }
+  }
+
+  @Test func `what a killed process left of a list is gone after the next writing`() throws {
+    try scene.initSection(key)
+    try scene.segment(0, key)
+    try scene.put(aside: "lecture/main/.live.m3u8.part", [1])
+    try scene.put(aside: "lecture/.live.m3u8.part", [1])
+    _ = try scene.once()
+    #expect(scene.text("lecture/main/.live.m3u8.part") == nil)
+    #expect(scene.text("lecture/.live.m3u8.part") == nil)
+    #expect(try scene.playlist("lecture/main/live.m3u8").entries.count == 1)
+  }
 }

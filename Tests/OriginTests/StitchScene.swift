@@ -52,6 +52,11 @@ final class StitchScene: Sendable {
     try put(.marker(MarkerName(count: count, kind: kind)), key, [])
   }
 
+  /// Puts a file outside the contract.
+  func put(aside path: String, _ bytes: [UInt8]) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: directory.file(path)))
+  }
+
   func text(_ path: String) -> String? {
     FileManager.default.contents(atPath: directory.file(path)).map { String(decoding: $0, as: UTF8.self) }
   }

@@ -1,3 +1,4 @@
+import Glibc
 import HLS
 import Platform
 import Storage
@@ -119,9 +120,10 @@ import Testing
 
   @Test func `two processes do not write the same playlists`() throws {
     let service = try service()
-    #expect(throws: StorageError.self) { try scene.once() }
+    let busy = StitchError.busy(root: scene.tree.root, owner: getpid())
+    #expect(throws: busy) { try scene.once() }
     let other = StitchService(scene.tree, StitchConfiguration(), log: .none)
-    #expect(throws: SystemError.self) { try other.start() }
+    #expect(throws: busy) { try other.start() }
     service.stop()
     #expect(try scene.once().recordings == 0)
   }

@@ -46,6 +46,8 @@ package struct MediaPlaylist: Equatable, Sendable {
     package var date: WallClockTime
     /// The segment is absent (EXT-X-GAP, §4.4.4.7).
     package var isGap = false
+    /// A gap for a run that this rendition lacks and another has: there is no init section to name.
+    package var isAbsence = false
     /// EXT-X-DISCONTINUITY stands before it (§4.4.4.3).
     package var isDiscontinuity = false
 
@@ -124,6 +126,8 @@ extension MediaPlaylist {
     return text.bytes
   }
 
+  /// File name of a gap that stands for a run this rendition lacks; nothing can have it.
+  static let absence = "absent.m4s"
   package static let endTag = "#EXT-X-ENDLIST\n"
 
   private static func append(_ entries: ArraySlice<Entry>, isFirst: Bool, to text: inout PlaylistText) {
@@ -131,9 +135,12 @@ extension MediaPlaylist {
       if entry.isDiscontinuity { text.append("#EXT-X-DISCONTINUITY\n") }
       // The first entry of a list says which init section and which time it starts from, whatever has left before it.
       if entry.isDiscontinuity || isFirst && index == entries.startIndex {
-        text.append("#EXT-X-MAP:URI=\"")
-        text.append(entry.run)
-        text.append("/init.mp4\"\n#EXT-X-PROGRAM-DATE-TIME:\(entry.date.rfc3339)\n")
+        if !entry.isAbsence {
+          text.append("#EXT-X-MAP:URI=\"")
+          text.append(entry.run)
+          text.append("/init.mp4\"\n")
+        }
+        text.append("#EXT-X-PROGRAM-DATE-TIME:\(entry.date.rfc3339)\n")
       }
       text.append(entry.isGap ? "#EXT-X-GAP\n#EXTINF:" : "#EXTINF:")
       text.append(seconds: entry.ticks)
@@ -142,6 +149,8 @@ extension MediaPlaylist {
       text.append("/")
       if let name = entry.name {
         text.append(name)
+      } else if entry.isAbsence {
+        text.append(MediaPlaylist.absence)
       } else {
         // No segment can have this name, so that nothing that comes late makes the entry a lie.
         text.append(UInt32(clamping: entry.sequence), digits: 8)

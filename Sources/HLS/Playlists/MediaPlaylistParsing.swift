@@ -80,6 +80,12 @@ extension MediaPlaylist {
       guard let anchor else { throw PlaylistError(line: number, reason: "has no date to count from") }
       var start = anchor.end
       if isGap {
+        if parts[1] == MediaPlaylist.absence {
+          playlist.entries.append(
+            Entry(gapIn: run, sequence: 0, ticks: ticks, date: start, isDiscontinuity: isDiscontinuity))
+          playlist.entries[playlist.entries.count - 1].isAbsence = true
+          return goOn(anchor, start, ticks)
+        }
         var scanner = NameScanner(parts[1])
         guard let sequence = scanner.number(digits: 8), scanner.skip(".m4s"), scanner.isAtEnd else {
           throw PlaylistError(line: number, reason: "is no gap's name")
@@ -93,6 +99,11 @@ extension MediaPlaylist {
         if date == nil { start = MediaPlaylist.settle(start, named: name.start) }
         playlist.entries.append(Entry(run: run, name: name, date: start, isDiscontinuity: isDiscontinuity))
       }
+      goOn(anchor, start, ticks)
+    }
+
+    /// What was read so far belongs to the entry that ends here.
+    private mutating func goOn(_ anchor: Anchor, _ start: WallClockTime, _ ticks: Int64) {
       let goesOn = start == anchor.end
       self.anchor = Anchor(date: goesOn ? anchor.date : start, ticks: goesOn ? anchor.ticks + ticks : ticks)
       self.ticks = nil

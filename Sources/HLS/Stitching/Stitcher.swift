@@ -23,6 +23,14 @@ package struct Stitcher: Sendable {
   /// Whether a gap has been published, entries that have left included: what an event list's version depends on.
   package private(set) var hasGaps = false
 
+  /// Of each run in the list: 90 kHz ticks, 0 where the rendition lacks the run that others have; and the discontinuity
+  /// sequence number of its first entry.
+  private var placed: [RunName: (ticks: Int64, number: Int)] = [:]
+  /// Discontinuity sequence number of the last entry.
+  private var discontinuities = 0
+  private var known: Set<RunName> = []
+  private var others = SharedRuns()
+
   /// The entry that was added last and where the clock of its continuous part started.
   private struct Last: Sendable {
     var run: RunName
@@ -45,11 +53,21 @@ package struct Stitcher: Sendable {
     playlist = published
     guard let end = published.entries.last else { return }
     last = Last(run: end.run, anchor: end.date, ticks: end.ticks)
-    runs[end.run] = RunProgress()
-    runs[end.run]?.next = end.sequence + 1
-    runs[end.run]?.hasInitSection = true
-    order = [end.run]
+    if end.isAbsence {
+      lastLeft = end.run
+    } else {
+      runs[end.run] = RunProgress()
+      runs[end.run]?.next = end.sequence + 1
+      runs[end.run]?.hasInitSection = true
+      order = [end.run]
+    }
     hasGaps = published.entries.contains(where: \.isGap)
+    discontinuities = published.discontinuitySequence
+    for entry in published.entries {
+      if entry.isDiscontinuity { discontinuities += 1 }
+      placed[entry.run, default: (0, discontinuities)].ticks += entry.isAbsence ? 0 : entry.ticks
+    }
+    known = Set(placed.keys)
     keepTailOnly()
   }
 
@@ -75,6 +93,36 @@ package struct Stitcher: Sendable {
   /// The longest segment that has come, in 90 kHz ticks; 0 before the first.
   package private(set) var longestSeen: Int64 = 0
 
+  // MARK: Other renditions
+
+  package var facts: RunFacts {
+    var facts = RunFacts()
+    facts.last = last?.run
+    facts.known = known
+    for (run, place) in placed {
+      facts.runs[run] = .init(
+        ticks: place.ticks, number: place.number, isClosed: place.ticks == 0 || runs[run]?.isComplete ?? true,
+        isOver: place.ticks > 0 && playlist.isEnded && run == last?.run)
+    }
+    for run in order where placed[run] == nil {
+      if let progress = runs[run], progress.hasInitSection, progress.first != nil { facts.runs[run] = .init() }
+    }
+    return facts
+  }
+
+  /// What the other renditions of the recording have; taken into account by the next `advance`.
+  package var shared: SharedRuns {
+    get { others }
+    set {
+      others = newValue
+      for run in newValue.runs.keys { _ = admit(run) }
+    }
+  }
+
+  /// The rendition has this run, whether or not anything of it is still of use: what tells that it was recorded together
+  /// with others.
+  package mutating func note(_ run: RunName) { known.insert(run) }
+
   // MARK: Arrivals
 
   package enum Arrival: Equatable, Sendable {
@@ -87,6 +135,7 @@ package struct Stitcher: Sendable {
 
   @discardableResult
   package mutating func initSectionArrived(_ run: RunName) -> Arrival {
+    note(run)
     guard admit(run) else { return .late }
     guard runs[run]?.hasInitSection == false else { return .known }
     runs[run]?.hasInitSection = true
@@ -97,6 +146,7 @@ package struct Stitcher: Sendable {
   package mutating func segmentArrived(
     _ name: SegmentName, in run: RunName, at time: ContinuousClock.Instant
   ) -> Arrival {
+    note(run)
     guard admit(run), let next = runs[run]?.next, name.sequence >= next else { return .late }
     guard runs[run]?.insert(name, at: time) == true else { return .known }
     longestSeen = max(longestSeen, name.ticks)
@@ -157,6 +207,14 @@ package struct Stitcher: Sendable {
     var changes = Changes()
     deadline = nil
     while let run = order.first, let progress = runs[run] {
+      // The other lists have gone past it without: an entry would number what follows differently.
+      if let barrier = others.barrier, run < barrier, placed[run] == nil, others.runs[run]?.number == nil {
+        if progress.contentSince != nil {
+          changes.notices.append(.leftIncomplete(run: run, segments: !progress.isWaitingForNothing))
+        }
+        leave(run, &changes)
+        continue
+      }
       if progress.hasInitSection, let first = progress.first, first.name.sequence == progress.next {
         publish(first.name, in: run, &changes)
         runs[run]?.takeFirst()
@@ -166,12 +224,14 @@ package struct Stitcher: Sendable {
       let laterRun = laterContent
       if progress.isComplete {
         guard laterRun != nil else { break }
-        leave(run)
+        leave(run, &changes)
         continue
       }
       // Something is missing: a number in between, the init section, or what was to come before the later run.
       let isHole = progress.hasInitSection && progress.first != nil
-      guard let since = isHole ? progress.first?.earliestFromHere : laterRun else { break }
+      let isAbsent = !progress.hasInitSection && progress.contentSince == nil
+      let moved = isAbsent ? [laterRun, others.runs[run]?.closed].compactMap { $0 }.min() : laterRun
+      guard let since = isHole ? progress.first?.earliestFromHere : moved else { break }
       let patience = policy.gapAfter ?? .seconds(3 * max(1, playlist.targetDuration))
       guard now >= since + patience else {
         deadline = since + patience
@@ -182,8 +242,10 @@ package struct Stitcher: Sendable {
         fill(upTo: first.name, in: run, missing: first.name.sequence - progress.next, &changes)
         runs[run]?.next = first.name.sequence
       } else {
-        changes.notices.append(.leftIncomplete(run: run, segments: !progress.isWaitingForNothing))
-        leave(run)
+        if !isAbsent {
+          changes.notices.append(.leftIncomplete(run: run, segments: !progress.isWaitingForNothing))
+        }
+        leave(run, &changes)
       }
     }
     settleEnd(now, &changes)
@@ -194,7 +256,7 @@ package struct Stitcher: Sendable {
   /// When the content of the next run that has any came.
   private var laterContent: ContinuousClock.Instant? {
     for run in order.dropFirst() {
-      if let since = runs[run]?.contentSince { return since }
+      if let since = runs[run]?.contentSince ?? others.runs[run]?.closed { return since }
     }
     return nil
   }
@@ -211,15 +273,48 @@ package struct Stitcher: Sendable {
     playlist.entries.removeFirst(playlist.entries.count - 1)
   }
 
-  private mutating func leave(_ run: RunName) {
+  /// Goes on behind a run. One of which this list has nothing and another has is an absence of its length.
+  private mutating func leave(_ run: RunName, _ changes: inout Changes) {
     order.removeFirst()
     runs[run] = nil
     lastLeft = run
+    guard placed[run] == nil, let other = others.runs[run], other.number != nil else { return }
+    let isSensible = (1...policy.longestGap).contains(other.ticks)
+    addAbsence(ticks: isSensible ? other.ticks : targetTicks, of: run, start: run.start, &changes)
+  }
+
+  private var targetTicks: Int64 { Int64(max(1, playlist.targetDuration)) * 90_000 }
+
+  private mutating func addAbsence(ticks: Int64, of run: RunName, start: WallClockTime, _ changes: inout Changes) {
+    let before = (entries: playlist.entries.count, ticks: placed[run]?.ticks ?? 0)
+    addGap(ticks: ticks, in: run, numbers: 0...0, start: start, &changes)
+    for index in playlist.entries.indices.dropFirst(before.entries) { playlist.entries[index].isAbsence = true }
+    placed[run]?.ticks = before.ticks
+  }
+
+  /// Before the first entry of a run that another list has: brings the number of discontinuities to the other's. They
+  /// differ when runs have left the other list before this one got to them.
+  private mutating func align(with run: RunName, _ changes: inout Changes) {
+    guard last?.run != run, let number = others.runs[run]?.number else { return }
+    guard let last else {
+      if playlist.kind == .sliding {
+        playlist.discontinuitySequence = number
+        discontinuities = number
+      }
+      return
+    }
+    // A list that lies about its numbers must not make this one endless.
+    for _ in 0..<min(64, max(0, number - discontinuities - 1)) {
+      mustBreak = true
+      addAbsence(ticks: 90_000, of: last.run, start: last.end, &changes)
+    }
   }
 
   private mutating func settleEnd(_ now: ContinuousClock.Instant, _ changes: inout Changes) {
     var isOver = false
     if order.count == 1, let progress = runs[order[0]], progress.isComplete, progress.marker?.kind == .end {
+      isOver = true
+    } else if order.isEmpty, let last, others.runs[last.run]?.isOver == true {
       isOver = true
     } else if let idleEnd = policy.idleEnd, let lastArrival, deadline == nil, last != nil {
       isOver = now >= lastArrival + idleEnd
@@ -250,6 +345,7 @@ package struct Stitcher: Sendable {
     playlist.entries.removeFirst(count)
     playlist.mediaSequence += count
     changes.removed = count
+    if count > 0, let first = playlist.entries.first?.run { placed = placed.filter { $0.key >= first } }
   }
 
   // MARK: Entries
@@ -264,6 +360,7 @@ package struct Stitcher: Sendable {
       }
       return
     }
+    align(with: run, &changes)
     let (date, isDiscontinuity) = place(run, start: name.start)
     playlist.entries.append(.init(run: run, name: name, date: date, isDiscontinuity: isDiscontinuity))
     extend(run, date, ticks: name.ticks, isDiscontinuity)
@@ -286,8 +383,8 @@ package struct Stitcher: Sendable {
   private mutating func addGap(
     ticks: Int64, in run: RunName, numbers: ClosedRange<Int>, start: WallClockTime, _ changes: inout Changes
   ) {
-    let longest = Int64(max(1, playlist.targetDuration)) * 90_000
-    let needed = Int((ticks + longest - 1) / longest)
+    align(with: run, &changes)
+    let needed = Int((ticks + targetTicks - 1) / targetTicks)
     // A fifth of a second: no segment is shorter, and a name that lies must not make a million entries.
     let count = numbers.count >= needed && Int64(numbers.count) <= max(1, ticks / 18_000) ? numbers.count : needed
     for index in 0..<count {
@@ -316,6 +413,8 @@ package struct Stitcher: Sendable {
 
   private mutating func extend(_ run: RunName, _ date: WallClockTime, ticks: Int64, _ isDiscontinuity: Bool) {
     mustBreak = false
+    if isDiscontinuity { discontinuities += 1 }
+    placed[run, default: (0, discontinuities)].ticks += ticks
     hasGaps = hasGaps || playlist.entries.last?.isGap == true
     if var last, !isDiscontinuity, last.end == date {
       last.ticks += ticks

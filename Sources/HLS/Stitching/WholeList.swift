@@ -14,13 +14,25 @@ package struct RunListing: Equatable, Sendable {
     guard let marker else { return false }
     return Set(segments.map(\.sequence)).count >= marker.count
   }
+
+  var isPlayable: Bool { hasInitSection && !segments.isEmpty }
+
+  /// From the first segment's start to the last one's end, in 90 kHz ticks.
+  var ticks: Int64 {
+    guard let first = segments.min(), let last = segments.max() else { return 0 }
+    return last.start.milliseconds(since: first.start) * 90 + last.ticks
+  }
 }
 
 extension MediaPlaylist {
   /// The list of everything there is: what came late and what was too long for the live list included, gaps where
   /// nothing came. Nil where no run has both an init section and a segment.
-  /// - Parameter targetDuration: seconds, where the renditions of a recording need the same; at least that of `runs`.
-  package static func whole(_ runs: [RunListing], targetDuration: Int = 1) -> MediaPlaylist? {
+  /// - Parameters:
+  ///   - targetDuration: seconds, where the renditions of a recording need the same; at least that of `runs`.
+  ///   - others: the runs of the other renditions; one that is missing here is an absence.
+  package static func whole(
+    _ runs: [RunListing], targetDuration: Int = 1, others: [[RunListing]] = []
+  ) -> MediaPlaylist? {
     var policy = StitchingPolicy()
     policy.window = .last(ticks: .max)
     policy.gapAfter = .zero
@@ -31,14 +43,28 @@ extension MediaPlaylist {
     let now = ContinuousClock.now
     for listing in runs {
       // A run without either would only be waited for.
-      guard listing.hasInitSection, !listing.segments.isEmpty else { continue }
+      guard listing.isPlayable else { continue }
       stitcher.initSectionArrived(listing.run)
       for name in listing.segments.sorted() { stitcher.segmentArrived(name, in: listing.run, at: now) }
       if let marker = listing.marker { stitcher.markerArrived(marker, in: listing.run, at: now) }
     }
+    let own = Set(runs.lazy.filter(\.isPlayable).map(\.run))
+    guard !own.isEmpty else { return nil }
+    var shared = SharedRuns()
+    for other in others where other.contains(where: { $0.isPlayable && own.contains($0.run) }) {
+      for listing in other where listing.isPlayable {
+        var run = SharedRuns.Run()
+        run.ticks = max(shared.runs[listing.run]?.ticks ?? 0, listing.ticks)
+        // No number: runs of these names count alike as long as each is there.
+        run.number = 0
+        run.closed = now
+        shared.runs[listing.run] = run
+      }
+    }
+    stitcher.shared = shared
     _ = stitcher.advance(at: now)
     var playlist = stitcher.playlist
-    guard !playlist.entries.isEmpty else { return nil }
+    guard playlist.entries.contains(where: { !$0.isAbsence }) else { return nil }
     playlist.kind = .vod
     playlist.isEnded = true
     return playlist

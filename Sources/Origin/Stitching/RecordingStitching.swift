@@ -87,16 +87,32 @@ struct RecordingStitching {
     // Before something is given up, the directory is asked whether only its notice was lost.
     if let deadline, deadline <= now { try scan(changedOnly: true, at: now) }
     fixTargetDuration()
-    deadline = nil
-    var changed: [RenditionName] = []
-    for name in renditions.keys.sorted() {
-      guard let changes = try renditions[name]?.advance(at: now) else { continue }
-      if !changes.isEmpty { changed.append(name) }
-      for notice in changes.notices { say(notice, of: name) }
-      if let due = renditions[name]?.stitcher.deadline { deadline = deadline.map { min($0, due) } ?? due }
+    var changed: Set<RenditionName> = []
+    // What one of them publishes may let another go on, which may let a third.
+    for round in 0...renditions.count {
+      var isNews = round == 0
+      deadline = nil
+      for name in renditions.keys.sorted() {
+        if share(with: name, at: now) { isNews = true }
+        guard let changes = try renditions[name]?.advance(at: now) else { continue }
+        if !changes.isEmpty { changed.insert(name) }
+        for notice in changes.notices { say(notice, of: name) }
+        if let due = renditions[name]?.stitcher.deadline { deadline = deadline.map { min($0, due) } ?? due }
+      }
+      guard isNews, renditions.count > 1 else { break }
     }
     try describe()
-    return changed
+    return changed.sorted()
+  }
+
+  /// Tells a rendition what the others have.
+  /// - Returns: whether it learnt something new.
+  private mutating func share(with name: RenditionName, at now: ContinuousClock.Instant) -> Bool {
+    guard renditions.count > 1, let before = renditions[name]?.shared else { return false }
+    let shared = SharedRuns(for: name, among: renditions.mapValues(\.stitcher.facts), before: before, at: now)
+    guard shared != before else { return false }
+    renditions[name]?.shared = shared
+    return true
   }
 
   /// All renditions have one target duration (RFC 8216bis-20 §4.4.6.2.1), fixed when the first of them is published.

@@ -61,6 +61,12 @@ struct RenditionStitching {
     }
   }
 
+  /// What the other renditions have.
+  var shared: SharedRuns {
+    get { stitcher.shared }
+    set { stitcher.shared = newValue }
+  }
+
   // MARK: Arrivals
 
   func key(_ run: RunName) -> RunKey { RunKey(recording: recording, rendition: rendition, run: run) }
@@ -103,7 +109,14 @@ struct RenditionStitching {
   mutating func scan(changedOnly: Bool, at now: ContinuousClock.Instant, clock: Int64) throws(StorageError) -> Bool {
     var foundSomething = false
     let earliest = stitcher.earliestOpenRun
+    // What was published before is not listed again, and still is what the idle time counts from.
+    if !changedOnly, let end = stitcher.playlist.entries.last(where: { !$0.isGap }), let name = end.name,
+      let facts = try tree.facts(of: EntryPath(key: key(end.run), entry: .segment(name)))
+    {
+      stitcher.noteActivity(at: now - .milliseconds(max(0, clock - facts.modified)))
+    }
     for run in try tree.runs(of: recording, rendition: rendition) {
+      stitcher.note(run)
       if let earliest, run < earliest { continue }
       let changed = try modified(run)
       if changedOnly, listed[run] == changed { continue }

@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 import Storage
 
@@ -9,16 +8,18 @@ import Storage
 struct StitchLock: ~Copyable {
   private let lock: FileLock
 
-  /// - Throws: with `EWOULDBLOCK` when another process has it.
-  init(_ tree: Tree, _ shard: StitchConfiguration.Shard) throws(SystemError) {
+  /// - Throws: `busy` when another process has it.
+  init(_ tree: Tree, _ shard: StitchConfiguration.Shard) throws(StitchError) {
     let name = shard.count > 1 ? ".stitch-\(shard.index)-of-\(shard.count).lock" : ".stitch.lock"
-    switch try FileLock.attempt(in: Directory(path: tree.root), name: name) {
-    case .acquired(let lock):
-      self.lock = lock
-    case .held(let owner):
-      let who = owner.map { "process \($0)" } ?? "another process"
-      throw SystemError(
-        operation: "stitch", subject: "\(tree.root), whose playlists \(who) keeps current", code: EWOULDBLOCK)
+    let attempt: FileLock.Attempt
+    do throws(SystemError) {
+      attempt = try FileLock.attempt(in: Directory(path: tree.root), name: name)
+    } catch {
+      throw .system(error)
+    }
+    switch consume attempt {
+    case .acquired(let lock): self.lock = lock
+    case .held(let owner): throw .busy(root: tree.root, owner: owner)
     }
   }
 

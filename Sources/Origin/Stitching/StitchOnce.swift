@@ -20,19 +20,19 @@ package struct StitchSummary: Equatable, Sendable {
 ///
 /// Waiting counts from the times of the files, so that a command that runs every minute declares a gap at the same
 /// moment as one that runs all the time.
-/// - Throws: when the tree cannot be listed, or another process keeps its playlists current (`EWOULDBLOCK`). What goes
+/// - Throws: when the tree cannot be listed, or another process keeps its playlists current (`busy`). What goes
 ///   wrong with one recording is said and counted, and the others go on.
 package func stitchOnce(
   _ tree: Tree, _ configuration: StitchConfiguration, recording only: RecordingName? = nil, log: Log
-) throws(StorageError) -> StitchSummary {
-  let lock: StitchLock
-  do throws(SystemError) {
-    lock = try StitchLock(tree, configuration.shard)
-  } catch {
-    throw .system(error)
-  }
+) throws(StitchError) -> StitchSummary {
+  let lock = try StitchLock(tree, configuration.shard)
   var summary = StitchSummary()
-  let recordings = if let only { [only] } else { try tree.recordings() }
+  let recordings: [RecordingName]
+  do throws(StorageError) {
+    recordings = if let only { [only] } else { try tree.recordings() }
+  } catch {
+    throw .storage(error)
+  }
   for recording in recordings where configuration.shard.contains(recording) {
     summary.recordings += 1
     do throws(StorageError) {

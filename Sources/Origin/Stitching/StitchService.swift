@@ -40,20 +40,19 @@ package final class StitchService: Sendable {
   }
 
   /// - Throws: when another process keeps the playlists of this root current, or a thread cannot be started.
-  package func start() throws(SystemError) {
+  package func start() throws(StitchError) {
     let acquired = try StitchLock(tree, configuration.shard)
     var handed: StitchLock? = consume acquired
     lock.withLock { $0 = handed.take() }
     for (index, queue) in queues.enumerated() {
-      start(
-        try Thread("stitch-\(index)") { [self] in
-          var worker = StitchWorker(
-            tree, configuration, log, owns: { [self] recording in owner(of: recording) == index },
-            writeWhole: { [wholeLists] recording in wholeLists.put(recording) }, onUpdate: onUpdate)
-          worker.run(queue)
-        })
+      try start("stitch-\(index)") { [self] in
+        var worker = StitchWorker(
+          tree, configuration, log, owns: { [self] recording in owner(of: recording) == index },
+          writeWhole: { [wholeLists] recording in wholeLists.put(recording) }, onUpdate: onUpdate)
+        worker.run(queue)
+      }
     }
-    start(try Thread("stitch-vod") { [self] in writeWholeLists() })
+    try start("stitch-vod") { [self] in writeWholeLists() }
   }
 
   /// Makes known that a file of the tree is complete. Never waits.
@@ -82,8 +81,13 @@ package final class StitchService: Sendable {
     lock.withLock { $0 = nil }
   }
 
-  private func start(_ thread: Thread) {
-    threads.withLock { $0.append(thread) }
+  private func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(StitchError) {
+    do throws(SystemError) {
+      let thread = try Thread(name) { body() }
+      threads.withLock { $0.append(thread) }
+    } catch {
+      throw .system(error)
+    }
   }
 
   /// Nil where another process looks after the recording.

@@ -29,7 +29,8 @@ enum WholeRecording {
     var summaries: [RenditionName: RenditionSummary] = [:]
     var result = Result()
     for (rendition, runs) in listings.sorted(by: { $0.key < $1.key }) {
-      guard let playlist = MediaPlaylist.whole(runs, targetDuration: target) else { continue }
+      let others = listings.filter { $0.key != rendition }.map(\.value)
+      guard let playlist = MediaPlaylist.whole(runs, targetDuration: target, others: others) else { continue }
       summaries[rendition] = try summary(tree, recording, rendition, playlist)
       try tree.writeAtomically("\(recording)/\(rendition)/\(name)", playlist.rendered())
       let gaps = playlist.entries.count(where: \.isGap)

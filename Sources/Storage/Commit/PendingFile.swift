@@ -12,11 +12,21 @@ final class PendingFile {
   private(set) var length: Int64 = 0
   private var isPublished = false
 
-  /// - Parameter temporaryName: starts with a dot and ends in `.part`.
-  init(in directory: any DiskDirectory, temporaryName: String) throws(StorageError) {
+  /// - Parameters:
+  ///   - temporaryName: starts with a dot and ends in `.part`.
+  ///   - replacing: removes a file of that name that somebody left.
+  init(in directory: any DiskDirectory, temporaryName: String, replacing: Bool = false) throws(StorageError) {
     self.directory = directory
     self.temporaryName = temporaryName
-    file = try storage { () throws(SystemError) in try directory.create(temporaryName) }
+    file = try storage { () throws(SystemError) in
+      do throws(SystemError) {
+        return try directory.create(temporaryName)
+      } catch {
+        guard replacing, error.isTaken else { throw error }
+        try directory.remove(temporaryName)
+        return try directory.create(temporaryName)
+      }
+    }
   }
 
   deinit {

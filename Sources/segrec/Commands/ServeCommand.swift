@@ -100,7 +100,16 @@ enum ServeCommand: Command {
     }
     do throws(ServeError) {
       try configuration.validate()
-      try start(stitcher)
+    } catch {
+      throw Failure(exitCode(of: error), error.description)
+    }
+    do throws(StitchError) {
+      try stitcher.start()
+    } catch {
+      stitcher.stop()
+      throw failure(error)
+    }
+    do throws(ServeError) {
       let address = try server.start()
       let scheme = configuration.identity == nil ? "http" : "https"
       log.info(
@@ -115,14 +124,6 @@ enum ServeCommand: Command {
     stitcher.stop()
     log.info("stopped", "stopped")
     return .success
-  }
-
-  private static func start(_ stitcher: StitchService) throws(ServeError) {
-    do throws(SystemError) {
-      try stitcher.start()
-    } catch {
-      throw .system("\(error)")
-    }
   }
 
   private static func exitCode(of error: ServeError) -> ExitCode {

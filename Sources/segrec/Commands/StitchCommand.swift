@@ -49,10 +49,10 @@ enum StitchCommand: Command {
     _ tree: Tree, _ root: String, _ arguments: Arguments, _ log: Log
   ) throws(Failure) -> ExitCode {
     let summary: StitchSummary
-    do throws(StorageError) {
+    do throws(StitchError) {
       summary = try stitchOnce(tree, arguments.stitching.configuration, recording: arguments.recording, log: log)
     } catch {
-      throw Failure(exitCode(of: error, reading: true), error.description)
+      throw failure(error)
     }
     let failed = summary.failed == 0 ? "" : ", \(summary.failed) failed"
     log.info(
@@ -81,14 +81,14 @@ enum StitchCommand: Command {
     } lookAgain: {
       service.lookAgain()
     }
-    do throws(SystemError) {
+    do throws(StitchError) {
       // Watched first, so that nothing arrives unseen between the first look and the watch.
-      try watcher.start()
+      do throws(SystemError) { try watcher.start() } catch { throw .system(error) }
       try service.start()
     } catch {
       watcher.stop()
       service.stop()
-      throw Failure(.unavailable, error.description)
+      throw failure(error)
     }
     log.info("watching", "watching \(root)", ["root": .text(root)])
     stopping.wait()
@@ -96,5 +96,14 @@ enum StitchCommand: Command {
     service.stop()
     log.info("stopped", "stopped")
     return .success
+  }
+}
+
+/// A root that another process stitches is a matter of waiting (75); anything else is not.
+func failure(_ error: StitchError) -> Failure {
+  switch error {
+  case .busy: Failure(.temporaryFailure, error.description)
+  case .system: Failure(.unavailable, error.description)
+  case .storage(let cause): Failure(exitCode(of: cause, reading: true), error.description)
   }
 }
