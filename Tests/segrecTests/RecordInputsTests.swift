@@ -26,6 +26,20 @@ import Testing
     #expect(streamKey(of: url) == expected)
   }
 
+  @Test func `a format behind the only input is for that one, behind one of two it is for none`() throws {
+    let parser = OptionParser(groups: RecordCommand.groups, positional: [])
+    func parsed(_ words: [String]) throws -> RecordArguments? {
+      guard case .arguments(var arguments, _) = try parser.parse(words, into: RecordCommand.defaults) else {
+        return nil
+      }
+      try arguments.giveRestToLast()
+      return arguments
+    }
+    let only = try parsed(["--input", ":0", "--input-format", "x11grab", "--input-option", "framerate=30"])
+    #expect(only?.sources.map(\.format) == ["x11grab"] && only?.sources.first?.options.count == 1)
+    #expect(throws: Failure.self) { try parsed(["--input", "a", "--input", "b", "--input-format", "alsa"]) }
+  }
+
   @Test func `a format belongs to the input that follows it`() throws {
     let parser = OptionParser(groups: RecordCommand.groups, positional: [])
     let words = [
@@ -36,15 +50,6 @@ import Testing
     guard case .arguments(let arguments, _) = try parser.parse(words, into: RecordCommand.defaults) else { return }
     #expect(arguments.sources.map(\.format) == ["x11grab", "pulse", nil])
     #expect(arguments.sources.map(\.options.count) == [1, 0, 0])
-  }
-
-  @Test func `a format behind the last input is a mistake`() throws {
-    let parser = OptionParser(groups: RecordCommand.groups, positional: [])
-    guard
-      case .arguments(let arguments, _) = try parser.parse(
-        ["--input", "x", "--input-format", "alsa"], into: RecordCommand.defaults)
-    else { return }
-    #expect(throws: Failure.self) { try RecordInputs(arguments) }
   }
 
   @Test func `a default name holds the time, the host and four digits`() throws {

@@ -24,8 +24,8 @@ final class PictureEncoder: @unchecked Sendable {
   static let waitingCapacity = 2
   /// An encoder that has not answered for so long has failed.
   static let patience: Duration = .seconds(8)
-  /// Tracks may end this far apart, in ticks: 80 ms.
-  private static let noticeable: Int64 = 7200
+  /// Sound may go on for so long behind the last picture, in ticks: a quarter of a second.
+  private static let noticeable: Int64 = 22_500
 
   let frames: HandoffQueue<FrameItem>
   private let session: Session

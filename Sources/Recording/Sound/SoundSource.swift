@@ -121,8 +121,9 @@ final class SoundSource {
     }
     if resampler == nil {
       // What lies before the place where the next sample goes is cut off; a hole before it is filled by the grid.
-      let next = grid.next
-      let begins = StudioSound.samples(start) < next ? ":first_pts=\(next)" : ""
+      // swresample counts `first_pts` in samples of its input.
+      let next = StudioSound.timeBase.convert(grid.next, to: RationalTime(1, Int32(frame.sampleRate)))
+      let begins = StudioSound.samples(start) < grid.next ? ":first_pts=\(next)" : ""
       let description =
         "aresample=\(StudioSound.rate):async=1000:min_hard_comp=\(Self.stretchLimit)\(begins),"
         + "aformat=sample_fmts=\(StudioSound.format):channel_layouts=\(StudioSound.layout)"

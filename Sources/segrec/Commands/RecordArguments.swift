@@ -35,6 +35,19 @@ struct RecordArguments {
     return Source(text: text, format: pendingFormat, options: pendingOptions)
   }
 
+  /// A format and options that stand behind the last input are for that one, where it has none of its own.
+  mutating func giveRestToLast() throws(Failure) {
+    guard pendingFormat != nil || !pendingOptions.isEmpty else { return }
+    guard sources.count == 1, microphone == nil, sources[0].format == nil || pendingFormat == nil else {
+      let option = pendingFormat.map { "--input-format \($0)" } ?? "--input-option \(pendingOptions[0].name)"
+      throw Failure(.usage, "\(option) stands behind the last input; put it before the one it is for")
+    }
+    sources[0].format = sources[0].format ?? pendingFormat
+    sources[0].options += pendingOptions
+    pendingFormat = nil
+    pendingOptions = []
+  }
+
   static var groups: [OptionGroup<RecordArguments>] {
     [input, output, picture, sound, segments]
       + UploadArguments.groups.map { $0.within(\.upload) } + [CommonArguments.group.within(\.common)]

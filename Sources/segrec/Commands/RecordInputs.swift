@@ -11,13 +11,8 @@ struct RecordInputs {
   /// Fills in variables, and takes passwords that were typed off the process list at once.
   init(_ arguments: RecordArguments) throws(Failure) {
     if arguments.sources.isEmpty { throw Failure(.usage, "--input is missing: what to record") }
-    if let format = arguments.pendingFormat {
-      throw Failure(.usage, "--input-format: \(format) stands behind the last --input; put it before the one it is for")
-    }
-    if let option = arguments.pendingOptions.first {
-      throw Failure(
-        .usage, "--input-option: \(option.name) stands behind the last --input; put it before the one it is for")
-    }
+    var arguments = arguments
+    try arguments.giveRestToLast()
     var inputs: [RecordingConfiguration.Input] = []
     var secrets: [String] = []
     let all = arguments.sources + (arguments.microphone.map { [$0] } ?? [])
