@@ -41,6 +41,10 @@ import Testing
     }
   }
 
+  private func near(_ times: [Double], _ expected: [Double]) -> Bool {
+    times.count == expected.count && zip(times, expected).allSatisfy { abs($0 - $1) < 0.03 }
+  }
+
   @Test func `an image and a line of text are laid over the picture`() throws {
     let mark = directory.file("a mark, white.png")
     try Program.tool("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "color=white:s=20x20", "-frames:v", "1", mark])
@@ -68,9 +72,6 @@ import Testing
     ])
     let programme = try heard(["-i", directory.file("spool/it/main/vod.m3u8")])
     let list = try String(contentsOfFile: directory.file("spool/it/vod.m3u8"), encoding: .utf8)
-    func near(_ times: [Double], _ expected: [Double]) -> Bool {
-      times.count == expected.count && zip(times, expected).allSatisfy { abs($0 - $1) < 0.03 }
-    }
     if mode == "mix" {
       #expect(near(programme, [0, 1, 1.4, 2, 2.4, 4]), "\(programme)")
       #expect(!list.contains("mic"))
@@ -87,7 +88,7 @@ import Testing
       "--input-format", "lavfi", "--input", "color=c=black:s=160x90:r=25:d=2", "--input-format", "lavfi", "--mic",
       "aevalsrc=exprs='if(gte(t,1),0.1*sin(2*PI*1600*t),0)':s=16000:d=3", "--mic-gain", "12",
     ])
-    #expect(try heard(["-i", directory.file("spool/it/vod.m3u8")]).count == 2)
+    #expect(near(try heard(["-i", directory.file("spool/it/vod.m3u8")]), [0, 1]))
     #expect(abs((try Media.stream(directory.file("spool/it/main/vod.m3u8"), "a")?.duration ?? 0) - 2) < 0.03)
   }
 
