@@ -129,6 +129,16 @@ private func expectAll(
     #expect(server.exchanges.count <= Int(seconds) * 2 + 4)
   }
 
+  @Test func `a recording whose recorder was killed between two runs ends all the same`() throws {
+    try spool.addRun(segments: 2, marker: .next)
+    let server = try FaultServer()
+    for _ in 0..<2 {
+      #expect(try upload(.quick(server.url)).isComplete)
+      #expect(server.storedOrder.last?.hasSuffix("/0.end") == true)
+      #expect(try spool.tree.runs(of: SpoolFixture.key().recording).count == 2)
+    }
+  }
+
   @Test func `wrong credentials pause everything, and new ones go on by themselves`() throws {
     try spool.addRun(segments: 4)
     let server = try FaultServer { $0.headers["authorization"] == "Bearer right" ? .store : .answer(401) }

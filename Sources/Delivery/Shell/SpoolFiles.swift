@@ -102,7 +102,7 @@ final class SpoolFiles {
   /// Salvages and closes what a recorder left that is gone. A live uploader's recorder is there by definition.
   private func finishOrphan(_ name: RecordingName, _ now: ContinuousClock.Instant) throws(StorageError) {
     guard mode != .live else { return }
-    guard try hasOpenRun(name), let lock = try tree.tryLock(name) else {
+    guard try isUnfinished(name), let lock = try tree.tryLock(name) else {
       orphans[name] = nil
       return
     }
@@ -122,14 +122,19 @@ final class SpoolFiles {
     }
   }
 
-  private func hasOpenRun(_ name: RecordingName) throws(StorageError) -> Bool {
-    for key in try tree.runs(of: name) {
-      var isClosed = false
-      try tree.entries(of: key) { entry in
-        if case .marker = entry { isClosed = true }
-        return !isClosed
+  /// Whether a run is open, or the last one of a rendition says that another follows: its recorder was killed before it
+  /// began that.
+  private func isUnfinished(_ name: RecordingName) throws(StorageError) -> Bool {
+    for rendition in try tree.renditions(of: name) {
+      let runs = try tree.runs(of: name, rendition: rendition)
+      for run in runs {
+        var kind: MarkerName.Kind?
+        try tree.entries(of: RunKey(recording: name, rendition: rendition, run: run)) { entry in
+          if case .marker(let marker) = entry { kind = marker.kind }
+          return kind == nil
+        }
+        if kind == nil || kind == .next && run == runs.last { return true }
       }
-      if !isClosed { return true }
     }
     return false
   }
