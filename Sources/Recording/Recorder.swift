@@ -69,6 +69,8 @@ package final class Recorder: Sendable {
     tell(try spool { () throws(StorageError) in try tree.recover(lock, closingWith: .next, now: now) }, lock.recording)
     do throws(StorageError) {
       for other in try tree.recordings() where other != configuration.recording {
+        // Without a run there is nothing to finish, and the directory may be anybody's.
+        guard try !tree.renditionsWithRuns(of: other).isEmpty else { continue }
         guard let lock = try tree.tryLock(other) else { continue }
         tell(try tree.recover(lock, closingWith: .end, now: now), other)
       }

@@ -33,10 +33,15 @@ extension Tree {
   /// Removes the directories of a recording that have become empty: areas, runs, renditions, and at last the recording
   /// with its lock. Returns true when the recording is gone.
   ///
-  /// A directory that holds anything at all stays, foreign files included.
+  /// A directory that holds anything at all stays, foreign files included, and so does an empty one that never held a run.
+  ///
+  /// - Parameter emptied: renditions of which runs have been removed, beside those that hold some.
   @discardableResult
-  package func pruneEmpty(_ lock: consuming RecordingLock) throws(StorageError) -> Bool {
+  package func pruneEmpty(
+    _ lock: consuming RecordingLock, emptied: [RenditionName] = []
+  ) throws(StorageError) -> Bool {
     let recording = lock.recording
+    let renditions = Set(try renditionsWithRuns(of: recording) + emptied)
     for key in try runs(of: recording) {
       try storage { () throws(SystemError) in
         let rendition = try top.subdirectory(recording.text).subdirectory(key.rendition.text)
@@ -45,7 +50,7 @@ extension Tree {
         try removeIfEmpty(key.run.description, in: rendition)
       }
     }
-    for rendition in try renditions(of: recording) {
+    for rendition in renditions {
       try storage { () throws(SystemError) in
         try removeIfEmpty(rendition.text, in: top.subdirectory(recording.text))
       }

@@ -50,6 +50,26 @@ extension Tree {
     return keys
   }
 
+  /// Whether a recording's directory is segrec's: it holds a run, or nothing but the lock of a recorder that has just begun
+  /// or ended before its first run. Any other directory may be a person's own, and is left alone.
+  package func holdsRecording(_ recording: RecordingName) throws(StorageError) -> Bool {
+    try ifPresent { () throws(SystemError) in
+      let directory = try top.subdirectory(recording.text)
+      return try holdsRuns(directory) ? true : holdsLockOnly(directory)
+    } ?? false
+  }
+
+  /// The renditions of a recording that hold a run, one that is being removed included.
+  package func renditionsWithRuns(of recording: RecordingName) throws(StorageError) -> [RenditionName] {
+    let all = try renditions(of: recording)
+    return try ifPresent { () throws(SystemError) in
+      let directory = try top.subdirectory(recording.text)
+      var found: [RenditionName] = []
+      for rendition in all where try isRendition(rendition.text, in: directory) { found.append(rendition) }
+      return found
+    } ?? []
+  }
+
   /// Calls `body` with each file of a run in an area, in no particular order, until it answers false. A run or area that
   /// is not there has none.
   package func entries(

@@ -62,6 +62,8 @@ final class SpoolFiles {
       scanCost = .now - start
     }
     for name in try recordings() {
+      // A directory without a run may be anybody's, unless it is the one that a recorder has asked for.
+      if recording == nil, try tree.renditionsWithRuns(of: name).isEmpty { continue }
       guard try mayHandle(name, &plan) else { continue }
       try finishOrphan(name, now)
       for key in try tree.runs(of: name) where !plan.isFinished(key) {

@@ -6,7 +6,11 @@ extension CleanReport {
   package var text: String {
     let verb = isDryRun ? "would remove" : "removed"
     var lines: [String] = []
-    if freed.files == 0 {
+    if freed.files == 0, !recordings.isEmpty {
+      lines.append("\(verb) \(counted(recordings.count, "empty recording"))")
+    } else if freed.files == 0, problemCount > 0 {
+      lines.append("nothing could be removed")
+    } else if freed.files == 0 {
       lines.append(isDryRun ? "nothing would be removed" : "nothing to remove")
     } else {
       lines.append("\(verb) \(told(freed))")

@@ -32,6 +32,9 @@ struct RecordingSurvey {
     }
   }
 
+  /// No run has a file.
+  var isEmpty: Bool { runs.isEmpty }
+
   /// Every rendition has its end marker, and all that the markers count are here.
   var isComplete: Bool {
     var newest: [RenditionName: RunKey] = [:]

@@ -130,8 +130,8 @@ struct RootCleaning {
   private func standing(
     of recording: RecordingName, _ survey: RecordingSurvey, _ census: Census
   ) throws(StorageError) -> RetentionPolicy.Standing {
-    // An empty directory, or one that holds foreign files only, is nobody's recording.
-    guard census.files > 0, try !tree.isLocked(recording) else { return .inUse }
+    // A directory without a run is nobody's recording, whatever else it holds.
+    guard census.files > 0, !survey.isEmpty, try !tree.isLocked(recording) else { return .inUse }
     if survey.isComplete, census.temporaries == 0 { return .free }
     let idle = Duration.milliseconds(now.milliseconds - census.newest)
     return idle > configuration.idleEnd ? .free : .inUse

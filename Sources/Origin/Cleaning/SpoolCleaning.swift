@@ -126,17 +126,19 @@ struct SpoolCleaning {
   private func clean(
     _ recording: RecordingName, _ limit: Candidate?, _ telling: inout CleanTelling
   ) throws(StorageError) {
+    guard try tree.holdsRecording(recording) else { return }
+    let renditions = try tree.renditionsWithRuns(of: recording)
     let before = telling.report.freed
     if !configuration.isDryRun { try tree.finishRunRemovals(of: recording) }
     var rests: [Rest] = []
-    for rendition in try tree.renditions(of: recording) {
+    for rendition in renditions {
       let runs = try tree.runs(of: recording, rendition: rendition)
       for run in runs {
         let key = RunKey(recording: recording, rendition: rendition, run: run)
         rests.append(try cleanSegments(of: key, isNewest: run == runs.last, limit, &telling))
       }
     }
-    let isGone = try finish(recording, rests, &telling)
+    let isGone = try finish(recording, rests, renditions, &telling)
     telling.removed(telling.report.freed - before, of: recording, isWhole: isGone)
   }
 
@@ -178,7 +180,7 @@ struct SpoolCleaning {
 
   /// Removes runs, and at last the recording, of which nothing is left to keep. Returns true when the recording is gone.
   private func finish(
-    _ recording: RecordingName, _ rests: [Rest], _ telling: inout CleanTelling
+    _ recording: RecordingName, _ rests: [Rest], _ renditions: [RenditionName], _ telling: inout CleanTelling
   ) throws(StorageError) -> Bool {
     // A newer run keeps the recording's place in time, so that older ones can go while it is being recorded.
     for rest in rests where !rest.isNewest && mayGo(rest) { try remove(rest, &telling) }
@@ -199,7 +201,7 @@ struct SpoolCleaning {
         return false
       }
       for rest in newest { try remove(rest, &telling) }
-      guard try tree.pruneEmpty(lock) else { return false }
+      guard try tree.pruneEmpty(lock, emptied: renditions) else { return false }
     }
     telling.change { $0.recordings.append(recording) }
     return true

@@ -28,7 +28,7 @@ extension Tree {
       guard judged.foreign == 0 else {
         let directory = try top.subdirectory(name)
         guard try Tree.census(directory) == judged else { return .changed }
-        try empty(directory, .recording)
+        try empty(directory, .recording, sparesForeign: true)
         try removeIfEmpty(name, in: top)
         return .removed
       }
@@ -61,6 +61,7 @@ extension Tree {
       for name in names {
         do throws(SystemError) {
           let directory = try top.subdirectory(name)
+          guard try holdsLock(directory) ? true : holdsRuns(directory) else { continue }
           // Its cleaner, if alive, has the lock.
           guard case .acquired(let lock) = try directory.attemptLock(RecordingLock.fileName) else { continue }
           if name.hasPrefix(Tree.removedPrefix) {
@@ -99,14 +100,30 @@ extension Tree {
     try top.sync()
   }
 
+  /// Whether a hidden directory has a recording's lock, which goes last: without one, and without a run, it is not ours.
+  private func holdsLock(_ directory: any DiskDirectory) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      return try directory.status(RecordingLock.fileName).kind == .regular
+    } catch {
+      if error.isMissing { return false }
+      throw error
+    }
+  }
+
   /// Removes all of the contract from a directory and from those below it; its lock goes last.
-  private func empty(_ directory: any DiskDirectory, _ place: FoundPlace) throws(SystemError) {
+  ///
+  /// - Parameter sparesForeign: leaves directories that could be renditions but hold no run. Not for what has been
+  ///   renamed: nothing foreign was in it, and an interrupted removal has left renditions without runs.
+  private func empty(
+    _ directory: any DiskDirectory, _ place: FoundPlace, sparesForeign: Bool = false
+  ) throws(SystemError) {
     var below: [(name: String, place: FoundPlace)] = []
     try directory.list { name, kind in
       if case .directory(let place) = place.classify(name, kind) { below.append((name, place)) }
       return true
     }
     for (name, place) in below {
+      if sparesForeign, case .rendition = place, try !isRendition(name, in: directory) { continue }
       do throws(SystemError) {
         try empty(directory.subdirectory(name), place)
       } catch {
