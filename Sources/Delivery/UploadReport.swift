@@ -28,6 +28,8 @@ package struct UploadSummary: Equatable, Sendable {
   package var remainingOthers = 0
   /// Segments that the server refused for good, earlier ones included.
   package var refused = 0
+  /// Runs whose init section the server refused for good.
+  package var refusedRuns = 0
   /// The server's last words where it refuses everything (credentials, address); nil where it does not.
   package var refusal: String?
   /// Other credentials would help: 401, 403 or 407.
@@ -37,7 +39,7 @@ package struct UploadSummary: Equatable, Sendable {
 
   package init() {}
 
-  package var isComplete: Bool { remaining == 0 && remainingOthers == 0 && refused == 0 }
+  package var isComplete: Bool { remaining == 0 && remainingOthers == 0 && refused == 0 && refusedRuns == 0 }
 }
 
 /// How an upload stands, for the live line and metrics.

@@ -32,12 +32,22 @@ extension Tree {
   /// Notes that a server has acknowledged a run's marker, by an empty file of the same name in `sent`: the marker itself
   /// stays where it is. Not synced: when a power cut undoes it, the marker is sent once more.
   package func noteAcknowledged(_ marker: MarkerName, of key: RunKey) throws(StorageError) {
+    try note(.marker(marker), of: key, in: .sent)
+  }
+
+  /// Notes that a server has refused a run's init section for good, by an empty file of the same name in `refused`: the
+  /// init section itself stays where it is, since the run cannot be played without it.
+  package func noteRefusedInitSection(of key: RunKey) throws(StorageError) {
+    try note(.initSection, of: key, in: .refused)
+  }
+
+  private func note(_ entry: RunEntry, of key: RunKey, in area: Area) throws(StorageError) {
     try storage { () throws(SystemError) in
       let run = try directory(of: key)
-      if try run.makeDirectory(Area.sent.rawValue) { try run.sync() }
-      let sent = try run.subdirectory(Area.sent.rawValue)
+      if try run.makeDirectory(area.rawValue) { try run.sync() }
+      let place = try run.subdirectory(area.rawValue)
       do throws(SystemError) {
-        try sent.create(marker.description).close()
+        try place.create(entry.description).close()
       } catch {
         guard error.isTaken else { throw error }
       }

@@ -145,8 +145,10 @@ package struct DeliveryPlan: Sendable {
     package var ticks: Int64 = 0
     /// Init sections and markers that are not acknowledged.
     package var others = 0
-    /// Segments the server refused for good.
+    /// Segments the server refused for good, those of refused runs included.
     package var refused = 0
+    /// Runs whose init section the server refused for good, so that none of their segments can be sent.
+    package var refusedRuns = 0
 
     package var seconds: Double { Double(ticks) / 90_000 }
     package var isEmpty: Bool { segments == 0 && others == 0 }
@@ -155,10 +157,15 @@ package struct DeliveryPlan: Sendable {
   package var backlog: Backlog {
     var backlog = Backlog()
     for queue in runs.values {
-      backlog.segments += queue.waiting
-      backlog.ticks += queue.waitingTicks
       backlog.refused += queue.refused
       if queue.marker.map({ $0.state != .done }) == true { backlog.others += 1 }
+      if queue.isRefusedWhole {
+        backlog.refused += queue.waiting
+        backlog.refusedRuns += 1
+        continue
+      }
+      backlog.segments += queue.waiting
+      backlog.ticks += queue.waitingTicks
       if queue.initSection.map({ $0.state != .done }) == true, queue.waiting > 0 || !queue.isIdle {
         backlog.others += 1
       }

@@ -3,6 +3,8 @@ package import HLS
 /// What one look at a run's directory says about sending it. The window is bounded: a run may hold 100,000 segments.
 package struct SpoolListing: Equatable, Sendable {
   package var hasInitSection = false
+  /// The server has refused the init section for good.
+  package var isInitSectionRefused = false
   /// The segments to send first, by number; the rest is only counted.
   package var window: [SegmentName] = []
   /// Segments waiting in all, and their duration.
@@ -53,7 +55,9 @@ struct RunQueue: Sendable {
   mutating func update(_ listing: SpoolListing) {
     hasSent = hasSent || listing.hasSent
     refused = max(refused, listing.refused)
-    if listing.hasInitSection, initSection == nil { initSection = Item(entry: .initSection) }
+    if listing.hasInitSection, initSection == nil {
+      initSection = Item(entry: .initSection, state: listing.isInitSectionRefused ? .refused : .waiting)
+    }
     if let name = listing.marker, marker == nil {
       marker = Item(entry: .marker(name), state: listing.isMarkerSent ? .done : .waiting)
     }
@@ -99,8 +103,6 @@ struct RunQueue: Sendable {
     case .initSection:
       if var item = initSection {
         body(&item)
-        // Without it none of the run's segments is of use there; it stays where it is and is tried again next time.
-        if item.state == .refused, initSection?.state != .refused { refused += 1 }
         initSection = item
       }
     case .marker:
@@ -154,6 +156,9 @@ struct RunQueue: Sendable {
     return waiting > 0 || !hasSent
   }
 
+  /// The server refuses the init section for good: without it none of the run's segments is of use there.
+  var isRefusedWhole: Bool { initSection?.state == .refused && needsInitSection }
+
   private var maySendSegments: Bool {
     // Nothing else can be done for a closed run that has lost its init section.
     guard let initSection else { return marker != nil }
@@ -165,7 +170,7 @@ struct RunQueue: Sendable {
   var isMarkerDone: Bool { marker?.state == .done }
   /// Nothing to do until the directory changes.
   var isIdle: Bool {
-    if initSection?.state == .refused { return !segments.contains { $0.state == .inFlight } }
+    if isRefusedWhole { return !segments.contains { $0.state == .inFlight } }
     return waiting == 0 && !needsInitSection && (marker == nil || marker?.state != .waiting || refused > 0)
       && marker?.state != .inFlight
   }

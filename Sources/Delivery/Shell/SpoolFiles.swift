@@ -152,7 +152,15 @@ final class SpoolFiles {
           entries.append(entry)
           return true
         }
-        for entry in entries { try tree.move(EntryPath(key: key, entry: entry), from: .refused, to: .run) }
+        for entry in entries {
+          let path = EntryPath(key: key, entry: entry)
+          // Of an init section there is only a note.
+          if entry == .initSection {
+            try tree.remove(path, area: .refused)
+          } else {
+            try tree.move(path, from: .refused, to: .run)
+          }
+        }
       }
     }
   }
@@ -173,9 +181,12 @@ final class SpoolFiles {
   }
 
   func setAside(_ path: EntryPath) {
-    guard case .segment = path.entry else { return }
     do throws(StorageError) {
-      try tree.move(path, to: .refused)
+      switch path.entry {
+      case .segment: try tree.move(path, to: .refused)
+      case .initSection: try tree.noteRefusedInitSection(of: path.key)
+      case .marker, .piece: break
+      }
     } catch {
       if !error.isMissing { log.warning("spool", "\(error)", ["file": .init(path)]) }
     }

@@ -28,7 +28,11 @@ extension Tree {
       return !listing.hasSent
     }
     try entries(of: key, area: .refused) { entry in
-      if case .segment = entry { listing.refused += 1 }
+      switch entry {
+      case .segment: listing.refused += 1
+      case .initSection: listing.isInitSectionRefused = true
+      case .marker, .piece: break
+      }
       return true
     }
     if let marker = listing.marker {

@@ -6,7 +6,7 @@ import Platform
 final class UploadInbox: Sendable {
   struct Mail: Sendable {
     var outcomes: [(job: DeliveryPlan.Job, file: UploadFile, outcome: TransferOutcome)] = []
-    var comparisons: [(job: DeliveryPlan.Job, isSame: Bool?)] = []
+    var comparisons: [(job: DeliveryPlan.Job, isSame: Bool?, answer: String)] = []
     var hints: [EntryPath] = []
     var wantsScan = false
     var networkChanged = false

@@ -78,9 +78,12 @@ final class UploadSession {
     for path in mail.hints where !dispatcher.plan.arrived(path) { files.wantsScan = true }
     if mail.wantsScan { files.wantsScan = true }
     for (job, file, outcome) in mail.outcomes { ended(job, file, outcome) }
-    for (job, isSame) in mail.comparisons {
+    for (job, isSame, answer) in mail.comparisons {
       let reaction = dispatcher.compared(job, isSame: isSame, jitter: .random(in: 0..<1), now: .now)
-      perform(reaction, job, TransferOutcome(), bytes: 0)
+      var outcome = TransferOutcome()
+      // What was answered is the reason, should the file be refused.
+      if isSame == false { outcome.detail = answer }
+      perform(reaction, job, outcome, bytes: 0)
     }
     if mail.networkChanged, dispatcher.gate.health != .good || dispatcher.running > 0 {
       // What is on its way may be on a way that is gone; what waits may go now.
@@ -95,7 +98,9 @@ final class UploadSession {
     perform(reaction, job, outcome, bytes: file.length)
     guard reaction == .compare else { return }
     let inbox = uploader.inbox
-    target.compare(job.path, file) { isSame in inbox.put { $0.comparisons.append((job, isSame)) } }
+    target.compare(job.path, file) { isSame in
+      inbox.put { $0.comparisons.append((job, isSame, outcome.detail)) }
+    }
   }
 
   private func perform(
@@ -257,6 +262,7 @@ final class UploadSession {
     summary.remaining = backlog.segments + files.waitingForOthers
     summary.remainingOthers = backlog.others
     summary.refused = backlog.refused
+    summary.refusedRuns = backlog.refusedRuns
     return summary
   }
 }

@@ -69,9 +69,10 @@ struct UploadTeller {
 
   func refuses(_ job: DeliveryPlan.Job, _ outcome: TransferOutcome) {
     let detail = outcome.detail.isEmpty ? "another file of that name is there" : outcome.detail
+    let rest = job.path.entry == .initSection ? "without it no segment of that run can be sent; all" : "it"
     log.error(
       "segment-refused",
-      "\(target) refuses \(job.path) for good: \(detail); it is kept, see segrec upload --retry-refused",
+      "\(target) refuses \(job.path) for good: \(detail); \(rest) is kept, see segrec upload --retry-refused",
       ["file": .init(job.path), "problem": .text(detail), "status": .init(outcome.status ?? 0)])
   }
 

@@ -67,7 +67,7 @@ package func statusText(_ status: Int) -> String {
     case 405, 501: "it stores no files"
     case 407: "the proxy wants credentials"
     case 408: "request timed out"
-    case 409: "it has another file of that name"
+    case 409, 412: "it has another file of that name"
     case 413: "larger than the server takes"
     case 429: "too many requests"
     case 500: "server error"

@@ -19,6 +19,10 @@ struct RecordingCount {
     var pieces = 0
     var highest = -1
     var marker: MarkerName?
+    /// Of a spool: what waits to be sent.
+    var waiting = StatusReport.Amount()
+    /// A server has refused the init section for good, so that nothing of the run can be sent.
+    var isRefused = false
     /// Numbers that it has had and that are not here.
     var absent: Int {
       let here = pieces > 0 ? pieces : segments
@@ -49,9 +53,9 @@ struct RecordingCount {
       recording.newest = max(recording.newest ?? end, end)
       guard place == .spool else { return }
       if area == .run {
-        recording.backlog.segments += 1
-        recording.backlog.bytes += bytes
-        renditions[key.rendition]?.backlog += name.ticks
+        run.waiting.segments += 1
+        run.waiting.bytes += bytes
+        run.waiting.ticks += name.ticks
       } else if area == .refused {
         recording.refused.segments += 1
         recording.refused.bytes += bytes
@@ -61,7 +65,7 @@ struct RecordingCount {
     case .marker(let name):
       // The other one in `sent` only says that the server has it.
       if area == .run, name.count >= (run.marker?.count ?? 0) { run.marker = name }
-    case .initSection: break
+    case .initSection: if area == .refused { run.isRefused = true }
     }
   }
 
@@ -70,6 +74,15 @@ struct RecordingCount {
     recording.runs += 1
     absent += run.absent
     var rendition = renditions[key.rendition] ?? Rendition()
+    if run.isRefused {
+      recording.refused.segments += run.waiting.segments
+      recording.refused.bytes += run.waiting.bytes
+      rendition.refused += run.waiting.ticks
+    } else {
+      recording.backlog.segments += run.waiting.segments
+      recording.backlog.bytes += run.waiting.bytes
+      rendition.backlog += run.waiting.ticks
+    }
     if rendition.newestRun.map({ $0 < key.run }) ?? true {
       rendition.newestRun = key.run
       rendition.newestMarker = run.marker

@@ -58,14 +58,19 @@ func shortfall(_ summary: UploadSummary, spool: String, command: String) -> Fail
       "the server refused: \(refusal); \(counted(summary.remaining, "segment")) not uploaded and kept in \(spool); "
         + "put \(summary.refusesCredentials ? "the credentials" : "that") right, then: \(command)")
   }
+  let problem = summary.lastProblem.map { " (\($0))" } ?? ""
   // An end marker that is left waits for what was refused.
-  if summary.remaining == 0, summary.refused > 0 {
+  if summary.remaining == 0, summary.refused > 0 || summary.refusedRuns > 0 {
+    let what =
+      summary.refusedRuns > 0
+      ? "the init section of \(counted(summary.refusedRuns, "run")) for good\(problem), so "
+        + "\(counted(summary.refused, "segment")) cannot be sent, kept in \(spool)"
+      : "\(counted(summary.refused, "segment")) for good\(problem), kept in refused/ under \(spool)"
     return Failure(
       .temporaryFailure,
       "the server refused \(counted(summary.refused, "segment")) for good, kept in refused/ under \(spool); when the "
         + "server has changed: \(command) --retry-refused")
   }
-  let problem = summary.lastProblem.map { " (\($0))" } ?? ""
   let what = summary.remaining > 0 ? counted(summary.remaining, "segment") : "the end of the recording"
   return Failure(.temporaryFailure, "\(what) not uploaded and kept in \(spool)\(problem); to send: \(command)")
 }
