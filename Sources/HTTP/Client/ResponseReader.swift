@@ -8,7 +8,7 @@ struct ResponseReader {
   private var body: [UInt8] = []
 
   private static let kept: Set<String> = [
-    "retry-after", "date", "location", "etag", "content-digest", "content-length",
+    "retry-after", "date", "location", "etag", "content-digest", "content-length", "content-type",
   ]
   private static let longestField = 2048
 
@@ -56,6 +56,7 @@ struct ResponseReader {
     outcome.contentDigest = fields["content-digest"]
     outcome.contentLength = fields["content-length"].flatMap { Int64($0) }
     outcome.body = body
+    outcome.isPlainText = fields["content-type"]?.lowercased().hasPrefix("text/plain") ?? false
     return outcome
   }
 

@@ -263,8 +263,11 @@ import Platform
     }
     // A refusal is a refusal even where its text was cut, or the connection was reset behind it.
     if let status = outcome.status, status >= 300, outcome.failure != .unreadableBody { outcome.failure = nil }
-    if outcome.failure == nil, !outcome.isSuccess, let status = outcome.status { outcome.detail = statusText(status) }
-    outcome.detail = Redaction(secrets: request.authorization.secrets).masked(outcome.detail)
+    let redaction = Redaction(secrets: request.authorization.secrets)
+    if outcome.failure == nil, !outcome.isSuccess, let status = outcome.status {
+      outcome.detail = statusText(status) + outcome.quotedLine(redaction)
+    }
+    outcome.detail = redaction.masked(outcome.detail)
     return outcome
   }
 

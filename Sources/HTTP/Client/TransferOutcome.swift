@@ -40,6 +40,8 @@ package struct TransferOutcome: Sendable, Equatable {
   package var contentLength: Int64?
   /// The first bytes of the response body, `responseLimit` at most.
   package var body: [UInt8] = []
+  /// The body is plain text by its `Content-Type`.
+  var isPlainText = false
   /// SHA-256 of the whole response body, where the request asked for it and it was read to its end.
   package var bodySHA256: [UInt8]?
   /// Bytes of the request body handed to the connection.
@@ -55,8 +57,30 @@ package struct TransferOutcome: Sendable, Equatable {
   package var isSuccess: Bool { failure == nil && status.map { (200..<300).contains($0) } == true }
 }
 
-/// A status for people: "HTTP 413 (larger than the server takes)". Servers' own words are not repeated; they may hold
-/// anything.
+extension TransferOutcome {
+  /// The first line of an answer in plain text, as `; it says "…"`; empty where there is none. It may hold anything, so
+  /// what could steer a terminal is replaced, secrets are masked, and it is cut short.
+  func quotedLine(_ redaction: Redaction) -> String {
+    guard isPlainText else { return "" }
+    let line = body.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    // Masked before it is cut, so that no part of a secret is left at its end.
+    let masked = redaction.masked(String(decoding: line, as: UTF8.self))
+    var text = ""
+    for scalar in masked.unicodeScalars.prefix(TransferOutcome.longestQuote) {
+      switch scalar.value {
+      // Controls, and marks that hide or turn what stands beside them.
+      case 0..<0x20, 0x7F...0x9F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: text.append("?")
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text.isEmpty ? "" : "; it says \"\(text)\""
+  }
+
+  /// Scalars.
+  private static let longestQuote = 160
+}
+
+/// A status for people: "HTTP 413 (larger than the server takes)".
 package func statusText(_ status: Int) -> String {
   let meaning: String? =
     switch status {

@@ -84,8 +84,11 @@ final class OriginHandler: RequestHandler {
   private func unknownPath(_ request: IncomingRequest) -> Response {
     switch request.method {
     case .put:
+      // Not 403, which would send a person to look at credentials: what is wrong is the address.
       .text(
-        403, "only files named <recording>/<rendition>/<run>/<name> as segrec names them are taken here")
+        404,
+        "only files named <recording>/<rendition>/<run>/<name> as segrec names them are taken here; the address of this "
+          + "server has no path")
     case .get, .head: .text(404, "nothing here")
     case .options: Response(204).adding("Allow", "GET, HEAD, OPTIONS")
     case .post, .delete, .other: Response.text(405, "not allowed").adding("Allow", "GET, HEAD, OPTIONS")

@@ -278,6 +278,24 @@ private func quickEngine(stall: Duration = .milliseconds(700)) throws -> Transfe
     #expect(server.files.isEmpty)
   }
 
+  @Test func `a server's own line is told, short, without secrets, and harmless to a terminal`() throws {
+    let line = "you sent t0k3n \u{1B}[31mred\u{202E}" + String(repeating: "x", count: 500)
+    let server = try FaultServer { request in
+      request.name == "plain"
+        ? .answer(404, headers: ["Content-Type: text/plain"], body: line + "\nmore\n")
+        : .answer(404, headers: ["Content-Type: text/html"], body: line)
+    }
+    let engine = try quickEngine()
+    let file = try makeFile(directory, bytes: 10)
+    let url = try ServerURL(server.url)
+    let plain = engine.perform(.put(file, to: url.appending("plain"), authorization: .bearer("t0k3n")))
+    let start = "HTTP 404 (no such place); it says \"you sent *** ?[31mred?"
+    #expect(plain.detail.hasPrefix(start + "xx") && plain.detail.hasSuffix("x\""), "\(plain.detail)")
+    #expect(plain.detail.count < 220)
+    let other = engine.perform(.put(file, to: url.appending("html"), authorization: .none))
+    #expect(other.detail == "HTTP 404 (no such place)")
+  }
+
   @Test func `secrets stay out of what is told`() throws {
     let server = try FaultServer()
     server.goDown()

@@ -36,6 +36,40 @@ import Testing
     #expect(server.exchanges.count <= 4)
   }
 
+  @Test(arguments: [413, 409, 412])
+  func `a refused init section is told with its reason, and status counts its whole run`(status: Int) throws {
+    let spool = try PreparedSpool()
+    let server = try FaultServer { $0.name == "init.mp4" ? .answer(status) : .store }
+    for attempt in 0..<2 {
+      let result = try spool.upload(server.url, ["--drain-timeout", "2s"]).wait()
+      #expect(result.status == 75, "\(result.errors)")
+      let last = String(result.errors.split(separator: "\n").last ?? "")
+      #expect(
+        last.contains("refused the init section of 1 run for good") && last.contains("4 segments cannot"), "\(last)")
+      #expect(last.contains("HTTP \(status)") == (attempt == 0) && last.contains("--retry-refused"), "\(last)")
+      let told = try Program.tool(segrecBinary, ["status", "--spool", spool.path, "--json"])
+      #expect(told.contains("\"refused_segments\":4") && told.contains("\"backlog_segments\":0"), "\(told)")
+    }
+    // What was refused for good is not asked again until somebody says so.
+    #expect(server.exchanges.count == 1)
+    #expect(spool.unsent.count == 4)
+    server.behave { _ in .store }
+    let again = try spool.upload(server.url, ["--retry-refused"]).wait()
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(spool.problems(server) == [])
+  }
+
+  @Test func `an address with a path that the server does not have is no matter of credentials`() throws {
+    let spool = try PreparedSpool()
+    let origin = try Origin(root: spool.directory.file("root"))
+    let result = try spool.upload("\(origin.address)/rec", ["--drain-timeout", "1s"]).wait()
+    #expect(result.status == 69, "\(result.errors)")
+    let last = String(result.errors.split(separator: "\n").last ?? "")
+    #expect(last.contains("HTTP 404") && last.contains("the address of this server has no path"), "\(last)")
+    #expect(!last.contains("credentials"))
+    #expect(spool.unsent.count == 4)
+  }
+
   @Test(arguments: [413, 409, 422])
   func `what one segment is refused for leaves the rest alone, and can be sent later`(status: Int) throws {
     let spool = try PreparedSpool()
