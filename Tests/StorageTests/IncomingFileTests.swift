@@ -99,6 +99,21 @@ private func arrive(_ entry: EntryPath, _ bytes: [UInt8], in tree: Tree) throws(
     #expect(try arrive(marker(2, .end), [], in: tree) == .conflict)
   }
 
+  @Test(arguments: [false, true])
+  func `a number that a closed run does not count is refused, whoever looks`(isFresh: Bool) throws {
+    let marker = EntryPath(key: key, entry: .marker(MarkerName(count: 2, kind: .end)))
+    // It came before the marker did.
+    #expect(try arrive(segment(7), [7], in: tree) == .stored)
+    #expect(try arrive(marker, [], in: tree) == .stored)
+    let tree = isFresh ? try Tree(root: directory.file("a/root"), create: false) : tree
+    #expect(try arrive(segment(2), [2], in: tree) == .closed)
+    #expect(try arrive(segment(8), [8], in: tree) == .closed)
+    #expect(try arrive(segment(1), [1], in: tree) == .stored)
+    #expect(try arrive(segment(7), [7], in: tree) == .same)
+    #expect(try tree.segments(of: key).map(\.sequence) == [1, 7])
+    #expect(directory.files().count == 3)
+  }
+
   @Test func `a recording that was removed as empty can come back`() throws {
     #expect(try arrive(segment(0), [1], in: tree) == .stored)
     try tree.remove(segment(0))

@@ -84,7 +84,12 @@ private final class DirectoryWriter: Sendable {
       switch try copy(path, file) {
       case .stored: outcome.status = 201
       case .same: outcome.status = 200
-      case .conflict: outcome.status = 409
+      case .conflict:
+        outcome.status = 409
+        outcome.detail = "there is another file of that name or number"
+      case .closed:
+        outcome.status = 409
+        outcome.detail = "its run was closed there before this number"
       case nil:
         outcome.failure = .unreadableBody
         outcome.detail = "\(file.name) cannot be read whole"

@@ -123,6 +123,11 @@ final class CommitQueue: Sendable {
         log.warning(
           "conflict", "\(entry) came again with other bytes; the first stays", ["entry": .init(entry)])
         pending.fulfil(.text(409, "another file has this name or number"))
+      case .closed:
+        counters.conflicted()
+        log.warning(
+          "conflict", "\(entry) came although its run was closed with fewer; it is refused", ["entry": .init(entry)])
+        pending.fulfil(.text(409, "its run was closed before this number"))
       }
     } catch {
       pending.fulfil(answer(toFailure: error, entry))

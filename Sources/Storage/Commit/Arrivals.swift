@@ -20,14 +20,15 @@ final class Arrivals: Sendable {
     /// By number / 64.
     var segments: [Int: UInt64] = [:]
     var pieces: [Int: UInt64] = [:]
-    var hasMarker = false
+    /// What the marker says how many there are; nil where there is none.
+    var count: Int?
 
-    /// True when something of the kind may have the number already.
+    /// True when something of the kind may have the number already, or the run may be closed before it.
     func mayHold(_ entry: RunEntry) -> Bool {
       switch entry {
-      case .segment(let name): has(name.sequence, segments)
-      case .piece(let sequence): has(sequence, pieces)
-      case .marker: hasMarker
+      case .segment(let name): has(name.sequence, segments) || name.sequence >= count ?? .max
+      case .piece(let sequence): has(sequence, pieces) || sequence >= count ?? .max
+      case .marker: count != nil
       // There is one name for it, and the rename tells whether it is taken.
       case .initSection: false
       }
@@ -37,7 +38,7 @@ final class Arrivals: Sendable {
       switch entry {
       case .segment(let name): segments[name.sequence / 64, default: 0] |= 1 << UInt64(name.sequence % 64)
       case .piece(let sequence): pieces[sequence / 64, default: 0] |= 1 << UInt64(sequence % 64)
-      case .marker: hasMarker = true
+      case .marker(let name): count = max(count ?? 0, name.count)
       case .initSection: break
       }
     }

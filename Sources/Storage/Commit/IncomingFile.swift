@@ -14,6 +14,9 @@ package struct IncomingFile: ~Copyable {
     case same
     /// Another file has that name or number; it stays, and the new one is gone.
     case conflict
+    /// Its number is not among those that the run's marker counts: the run was closed without it, and whoever reads it
+    /// has been told that nothing more comes.
+    case closed
   }
 
   package let entry: EntryPath
@@ -57,14 +60,18 @@ package struct IncomingFile: ~Copyable {
     let name = entry.entry.description
     let directory = file.directory
     try file.seal()
-    let isPublished = try tree.arrivals.withTurn(entry.key) { run throws(StorageError) in
+    let claim = try tree.arrivals.withTurn(entry.key) { run throws(StorageError) -> Claim in
       // A number that may be taken is settled below, outside the turn and by what is on the disk.
-      if run.mayHold(entry.entry), try isTaken(tree, entry) { return false }
-      guard try file.publish(as: name) else { return false }
+      if run.mayHold(entry.entry) {
+        let claim = try claimant(of: entry, tree)
+        if claim != .free { return claim }
+      }
+      guard try file.publish(as: name) else { return .taken }
       run.add(entry.entry)
-      return true
+      return .free
     }
-    if isPublished {
+    if claim == .closed { return .closed }
+    if claim == .free {
       do throws(SystemError) {
         try directory.sync()
       } catch {
@@ -114,19 +121,41 @@ package struct IncomingFile: ~Copyable {
 // Sendable: it cannot be copied, and nobody else holds its pending file.
 extension IncomingFile: @unchecked Sendable {}
 
-/// Whether the run has a file with the entry's number, under whatever name and in whatever area.
-private func isTaken(_ tree: Tree, _ entry: EntryPath) throws(StorageError) -> Bool {
+/// Who has a number.
+private enum Claim: Equatable {
+  case free
+  /// The run has a file with it, under whatever name and in whatever area.
+  case taken
+  /// The run's marker counts fewer.
+  case closed
+}
+
+/// What the disk says about the number of an entry.
+private func claimant(of entry: EntryPath, _ tree: Tree) throws(StorageError) -> Claim {
   for area in Tree.Area.allCases {
-    if try tree.facts(of: entry, area: area) != nil { return true }
+    if try tree.facts(of: entry, area: area) != nil { return .taken }
   }
   var isTaken = false
+  var hasPieces = false
+  var count = Int.max
   for area in Tree.Area.allCases {
     try tree.entries(of: entry.key, area: area) { other in
       isTaken = isTaken || other.claimsSameNumber(as: entry.entry)
+      switch other {
+      case .piece: hasPieces = true
+      case .marker(let name): count = name.count
+      case .segment, .initSection: break
+      }
       return !isTaken
     }
   }
-  return isTaken
+  if isTaken { return .taken }
+  switch entry.entry {
+  // A phone's marker counts pieces, whose segments have numbers of their own.
+  case .segment(let name): return !hasPieces && name.sequence >= count ? .closed : .free
+  case .piece(let sequence): return sequence >= count ? .closed : .free
+  case .marker, .initSection: return .free
+  }
 }
 
 /// Compares two files from their starts, in pieces of 64 kB.

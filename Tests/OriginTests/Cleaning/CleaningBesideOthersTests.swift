@@ -145,8 +145,7 @@ import Testing
       let stop = StopFlag()
       let cleaner = try cleaning(scene, .root, stop, findings, now: now) { _ in }
       for _ in 0..<Int.random(in: 0...2_000, using: &random) { _ = random.next() }
-      let late = EntryPath(
-        key: key, entry: .segment(SegmentName(sequence: 20, start: key.run.start, ticks: 450_000)))
+      let late = EntryPath(key: key, entry: .initSection)
       var isStored = false
       do throws(StorageError) {
         var file = try scene.tree.receive(late)

@@ -155,7 +155,7 @@ import Testing
     let scene = try TreeScene()
     try recording("old", scene, ended: 25)
     let path = EntryPath(
-      key: try TreeScene.key("old", hours: 25.5), entry: .segment(TreeScene.name(1, ended: 24.9)))
+      key: try TreeScene.key("old", .mic, hours: 25.5), entry: .segment(TreeScene.name(0, ended: 24.9)))
     let incoming = try scene.tree.receive(path)
     let root = scene.tree.root
     try FileManager.default.moveItem(atPath: "\(root)/old", toPath: "\(root)/.removed-old.7f")
@@ -186,7 +186,7 @@ import Testing
     let judged = try scene.tree.census(of: name)
     let before = scene.files
     let path = EntryPath(
-      key: try TreeScene.key("old", hours: 25.5), entry: .segment(TreeScene.name(1, ended: 24.9)))
+      key: try TreeScene.key("old", .mic, hours: 25.5), entry: .segment(TreeScene.name(0, ended: 24.9)))
     let incoming = try scene.tree.receive(path)
     #expect(try scene.tree.removeRecording(scene.tree.lock(name), judgedBy: judged) == .changed)
     #expect(try incoming.commit() == .stored)
