@@ -6,7 +6,7 @@ package enum UploadError: Error, Equatable, Sendable, CustomStringConvertible {
   case misconfigured(String)
   /// The spool cannot be read.
   case spool(StorageError)
-  /// The place to send to cannot be used at all: a directory that cannot be made.
+  /// The place to send to cannot be used at all: a directory that is not there.
   case target(String)
 
   package var description: String {
@@ -26,7 +26,7 @@ package struct UploadSummary: Equatable, Sendable {
   package var remaining = 0
   /// Init sections and markers that are not acknowledged.
   package var remainingOthers = 0
-  /// Segments that the server refused for good, earlier ones included.
+  /// Segments that the server refused for good, earlier ones included, and those of refused runs.
   package var refused = 0
   /// Runs whose init section the server refused for good.
   package var refusedRuns = 0

@@ -249,9 +249,14 @@ private func expectAll(
   @Test func `a directory is a server too`() throws {
     try spool.addRun(segments: 4)
     let other = try TemporaryDirectory()
-    let summary = try upload(.quick("file://\(other.path)/deep/er"))
+    let missing = UploadError.target(
+      "there is no directory \(other.path)/deep; if a disk belongs there, mount it, else make it: mkdir -p \(other.path)/deep"
+    )
+    #expect(throws: missing) { _ = try upload(.quick("file://\(other.path)/deep")) }
+    #expect(!FileManager.default.fileExists(atPath: other.path + "/deep"))
+    let summary = try upload(.quick("file://\(other.path)"))
     #expect(summary.isComplete && summary.sent == 4)
-    let target = try Tree(root: other.path + "/deep/er", create: false)
+    let target = try Tree(root: other.path, create: false)
     #expect(try target.state(of: SpoolFixture.key()).segments.count == 4)
     #expect(try target.state(of: SpoolFixture.key()).marker == MarkerName(count: 4, kind: .end))
   }

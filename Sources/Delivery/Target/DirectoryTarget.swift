@@ -24,7 +24,7 @@ final class DirectoryTarget: DeliveryTarget {
     name = "file://\(root)"
     let jobs = HandoffQueue<Job>(capacity: DirectoryTarget.capacity)
     do throws(StorageError) {
-      let writer = DirectoryWriter(try Tree(root: root, create: true))
+      let writer = DirectoryWriter(try Tree(root: root, create: false))
       self.writer = writer
       self.jobs = jobs
       do throws(SystemError) {
@@ -35,8 +35,25 @@ final class DirectoryTarget: DeliveryTarget {
         throw StorageError.system(error)
       }
     } catch {
-      throw .target("\(error)")
+      throw DirectoryTarget.unusable(root, error)
     }
+  }
+
+  /// The directory itself must be there: where it is the place of a disk that is not mounted, making it would fill the
+  /// disk below.
+  static func check(_ root: String) throws(UploadError) {
+    do throws(StorageError) {
+      _ = try Tree(root: root, create: false)
+    } catch {
+      throw unusable(root, error)
+    }
+  }
+
+  private static func unusable(_ root: String, _ error: StorageError) -> UploadError {
+    .target(
+      error.isMissing
+        ? "there is no directory \(root); if a disk belongs there, mount it, else make it: mkdir -p \(root)"
+        : "\(error)")
   }
 
   var bytesTaken: Int64 { writer.taken.load(ordering: .relaxed) }
@@ -94,7 +111,6 @@ private final class DirectoryWriter: Sendable {
         outcome.failure = .unreadableBody
         outcome.detail = "\(file.name) cannot be read whole"
       }
-      if outcome.status == 409 { outcome.detail = "there is another file of that name or number" }
     } catch {
       outcome.detail = "\(error)"
       if error.isFull {

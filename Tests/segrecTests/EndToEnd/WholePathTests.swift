@@ -93,12 +93,16 @@ import Testing
     let input = directory.file("input.mp4")
     try Media.generate(input, seconds: 6)
     let target = directory.file("archive")
-    let result = try Program.run(
-      segrecBinary,
-      [
-        "record", "--input", input, "--recording", "filed", "--spool", directory.file("spool"), "--upload",
-        "file://\(target)",
-      ])
+    let arguments = [
+      "record", "--input", input, "--recording", "filed", "--spool", directory.file("spool"), "--upload",
+      "file://\(target)",
+    ]
+    // The place of a disk that is not mounted: nothing is made there.
+    let missing = try Program.run(segrecBinary, arguments)
+    #expect(missing.status == 73 && missing.errors.contains("there is no directory \(target)"), "\(missing.errors)")
+    #expect(!FileManager.default.fileExists(atPath: target))
+    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+    let result = try Program.run(segrecBinary, arguments)
     #expect(result.status == 0, "\(result.errors)")
     #expect(try Program.run(segrecBinary, ["stitch", target]).status == 0)
     try Media.decode("\(target)/filed/vod.m3u8")
