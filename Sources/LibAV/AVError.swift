@@ -73,6 +73,16 @@ package struct AVError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The system's error number (errno) where a call of the system failed. Nil for libav's own errors, and for the numbers
+  /// that libav uses for arguments it does not like.
+  package var systemCode: Int32? {
+    switch code {
+    case -EINVAL, -ENOSYS, -ERANGE, -EDOM: nil
+    case -133 ... -1: -code
+    default: nil
+    }
+  }
+
   /// One line, without a full stop: "cannot open clip.mp4: No such file or directory".
   package var description: String {
     let cause = detail.isEmpty ? causeText : detail

@@ -57,6 +57,9 @@ package enum MediaLog {
       let definition = unsafe object.load(as: UnsafePointer<AVClass>?.self),
       let name = unsafe definition.pointee.item_name?(object)
     else { return "libav" }
-    return unsafe String(cString: name)
+    return source(named: unsafe String(cString: name))
   }
+
+  /// An object without a format or codec, a parser for one, calls itself `NULL`.
+  static func source(named name: String) -> String { name == "NULL" || name.isEmpty ? "libav" : name }
 }

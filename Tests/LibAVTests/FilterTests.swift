@@ -1,7 +1,8 @@
 import Foundation
-import LibAV
 import TestKit
 import Testing
+
+@testable import LibAV
 
 @Suite struct `Filter graph` {
   @Test func `pictures are turned and brought to 4 by 2 by 0`() throws {
@@ -203,6 +204,11 @@ extension Packet {
     #expect(
       said.contains { $0.text.contains("moov atom not found") && $0.source.contains("mov") && $0.level == .error })
     #expect(said.allSatisfy { $0.level == .error && !$0.text.contains("\n") })
+  }
+
+  @Test(arguments: [("NULL", "libav"), ("", "libav"), ("h264", "h264")])
+  func `an object that libav has no name for is called libav`(name: String, source: String) {
+    #expect(MediaLog.source(named: name) == source)
   }
 
   private final class Lines: @unchecked Sendable {

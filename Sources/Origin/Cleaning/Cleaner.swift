@@ -46,6 +46,8 @@ struct CleanTelling {
   mutating func change(_ body: (inout CleanReport) -> Void) { body(&report) }
 
   mutating func problem(_ error: StorageError, in recording: RecordingName) {
+    // What keeps one step may keep the next: it is one problem.
+    guard !report.problems.contains(error) else { return }
     report.problemCount += 1
     // A directory that may not be changed would fail once for each file.
     guard report.problems.count < CleanTelling.keptProblems else { return }

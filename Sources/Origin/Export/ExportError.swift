@@ -15,6 +15,7 @@ package enum ExportError: Error, Equatable, Sendable, CustomStringConvertible {
   case exists(path: String)
   case media(AVError)
   case storage(StorageError)
+  /// The file cannot be made, or not be written to its end.
   case system(SystemError)
   /// `Interruption.stop()` was called.
   case stopped
@@ -24,7 +25,7 @@ package enum ExportError: Error, Equatable, Sendable, CustomStringConvertible {
     case .nothing(let recording): "there are no segments of a recording \(recording)"
     case .noSuchRun(let run, let recording): "the recording \(recording) has no run \(run)"
     case .incompatible(let text): text
-    case .exists(let path): "\(path) exists already; remove it or choose another name"
+    case .exists(let path): "\(path) exists already; choose another name, or replace it with --replace"
     case .media(let error): error.description
     case .storage(let error): error.description
     case .system(let error): error.description

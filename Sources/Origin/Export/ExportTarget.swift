@@ -33,7 +33,7 @@ struct ExportTarget: ~Copyable {
         throw error
       }
     } catch {
-      throw .system(error)
+      throw .system(SystemError(operation: "create", subject: path, code: error.code))
     }
     throw .exists(path: path)
   }

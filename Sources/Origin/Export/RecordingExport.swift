@@ -50,7 +50,8 @@ package func exportRecording(
   let plan = try ExportPlan(runs, recording: configuration.recording)
   let target = try ExportTarget(configuration)
   do throws(ExportError) {
-    var summary = try writeTracks(tree, plan, to: target.temporaryPath, interruption, progress)
+    var summary = try writeTracks(
+      tree, plan, to: target.temporaryPath, named: configuration.path, interruption, progress)
     summary.bytes = try target.commit()
     return summary
   } catch {
@@ -101,19 +102,19 @@ private func withoutRepeats(_ segments: [SegmentName]) -> [SegmentName] {
 }
 
 private func writeTracks(
-  _ tree: Tree, _ plan: ExportPlan, to path: String, _ interruption: Interruption,
+  _ tree: Tree, _ plan: ExportPlan, to path: String, named name: String, _ interruption: Interruption,
   _ progress: (ExportProgress) -> Void
 ) throws(ExportError) -> ExportSummary {
   var state = ExportProgress()
   state.totalTicks = plan.renditions.first?.runs.reduce(0) { $0 + $1.ticks } ?? 0
   let merger = ExportMerger(tree, plan, interruption)
   var packet = try newPacket()
-  var muxer = try openMuxer(plan, path)
+  var muxer = try openMuxer(plan, path, named: name)
   while let track = try merger.next(into: &packet) {
     do throws(AVError) {
       try muxer.write(&packet, track: track)
     } catch {
-      throw .media(error)
+      throw notWritten(error, name)
     }
     if merger.timeline.end >= state.ticks + 90_000 {
       state.ticks = merger.timeline.end
@@ -124,7 +125,7 @@ private func writeTracks(
   do throws(AVError) {
     try muxer.finish()
   } catch {
-    throw .media(error)
+    throw notWritten(error, name)
   }
   state.ticks = merger.timeline.end
   progress(state)
@@ -138,7 +139,16 @@ private func writeTracks(
   return summary
 }
 
-private func openMuxer(_ plan: ExportPlan, _ path: String) throws(ExportError) -> OutputMuxer {
+/// The disk's fault is the disk's, and is told of the file that was asked for; only what the muxer itself does not like is
+/// the recording's.
+private func notWritten(_ error: AVError, _ name: String, operation: String = "write") -> ExportError {
+  guard let code = error.systemCode else { return .media(error) }
+  return .system(SystemError(operation: operation, subject: name, code: code))
+}
+
+private func openMuxer(
+  _ plan: ExportPlan, _ path: String, named name: String
+) throws(ExportError) -> OutputMuxer {
   do throws(AVError) {
     // "file:" keeps libav from taking a colon in a name for a protocol.
     return try OutputMuxer(
@@ -149,7 +159,8 @@ private func openMuxer(_ plan: ExportPlan, _ path: String) throws(ExportError) -
         MediaOption("strict", "experimental"),
       ])
   } catch {
-    throw .media(error)
+    if case .mux = error.operation { throw notWritten(error, name, operation: "create") }
+    throw notWritten(error, name)
   }
 }
 

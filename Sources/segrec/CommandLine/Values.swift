@@ -1,5 +1,11 @@
 // Values with units, as people type them. Each reader takes the option's name so that its error can say which it was.
 
+/// A directory's path: anything but nothing, which is what a variable that is not set leaves.
+func parseDirectory(_ option: String, _ text: String) throws(UsageError) -> String {
+  if text.isEmpty { throw UsageError(option, "is empty; give a directory") }
+  return text
+}
+
 /// A length of time: `5s`, `250ms`, `1.5h`, `24h`, `7d`, `2m`; a bare number is seconds. Not negative, and at most a
 /// century.
 func parseDuration(_ option: String, _ text: String) throws(UsageError) -> Duration {

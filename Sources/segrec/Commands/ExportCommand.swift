@@ -47,6 +47,7 @@ enum ExportCommand: Command {
     let interruption = Interruption()
     stopping.onRequest { interruption.stop() }
     let log = arguments.common.log
+    tellMediaLog(log)
     do throws(ExportError) {
       let summary = try exportRecording(tree, configuration, log: log, interruption: interruption) { progress in
         let percent = progress.totalTicks > 0 ? progress.ticks * 100 / progress.totalTicks : 0
@@ -88,7 +89,7 @@ enum ExportCommand: Command {
     case .incompatible, .media: .badData
     case .exists: .cannotCreate
     case .storage(let error): segrec.exitCode(of: error, reading: true)
-    case .system: .ioError
+    case .system(let error): error.operation == "create" ? .cannotCreate : .ioError
     case .stopped: .temporaryFailure
     }
   }

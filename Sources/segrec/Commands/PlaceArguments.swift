@@ -29,7 +29,7 @@ struct PlaceArguments {
 
   private static func set(_ arguments: inout PlaceArguments, _ place: Place) throws(UsageError) {
     if arguments.place != nil { throw UsageError(place.option, "give --spool or --root once, not both") }
-    if place.path.isEmpty { throw UsageError(place.option, "is empty") }
+    _ = try parseDirectory(place.option, place.path)
     arguments.place = place
   }
 

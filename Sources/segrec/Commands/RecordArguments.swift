@@ -103,7 +103,9 @@ struct RecordArguments {
         Option(
           "--spool", "DIR",
           "Where segments are kept until they are acknowledged (default: $XDG_STATE_HOME/segrec/spool, else ~/.local/state/segrec/spool)."
-        ) { (arguments, text) throws(UsageError) in arguments.spool = text },
+        ) { (arguments, text) throws(UsageError) in
+          arguments.spool = try parseDirectory("--spool", text)
+        },
       ])
   }
 

@@ -68,11 +68,8 @@ enum RecordCommand: Command {
         onLadder: weak.follow)
       uploader.withLock { $0 = sending?.uploader }
     }
-    MediaLog.register(.error) { line in
-      // An input that cannot be opened is told once, by the error that ends the command.
-      guard recorder.progress().bytes > 0 else { return }
-      log.warning("libav", "\(line.source): \(line.text)", ["source": .text(line.source)])
-    }
+    // An input that cannot be opened is told once, by the error that ends the command.
+    tellMediaLog(log) { recorder.progress().bytes > 0 }
     stopping.onRequest { recorder.requestStop() }
     let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
     let session = RecordSession(

@@ -41,7 +41,7 @@ struct RecordSession {
     }
     switch upload {
     case nil: return .success
-    case .failure(let error): throw Failure(.unavailable, "\(error)")
+    case .failure(let error): throw Failure(segrec.exitCode(of: error), "\(error)")
     case .success(let summary):
       if let rest = shortfall(summary, spool: spool, command: uploadCommand) { throw rest }
       return .success

@@ -34,7 +34,7 @@ final class Sending: Sendable {
         throw UploadError.misconfigured("\(error)")
       }
     } catch {
-      throw Failure(.unavailable, "--upload: \(error)")
+      throw Failure(exitCode(of: error), "--upload: \(error)")
     }
   }
 
@@ -67,9 +67,7 @@ func shortfall(_ summary: UploadSummary, spool: String, command: String) -> Fail
         + "\(counted(summary.refused, "segment")) cannot be sent, kept in \(spool)"
       : "\(counted(summary.refused, "segment")) for good\(problem), kept in refused/ under \(spool)"
     return Failure(
-      .temporaryFailure,
-      "the server refused \(counted(summary.refused, "segment")) for good, kept in refused/ under \(spool); when the "
-        + "server has changed: \(command) --retry-refused")
+      .temporaryFailure, "the server refused \(what); when the server has changed: \(command) --retry-refused")
   }
   let what = summary.remaining > 0 ? counted(summary.remaining, "segment") : "the end of the recording"
   return Failure(.temporaryFailure, "\(what) not uploaded and kept in \(spool)\(problem); to send: \(command)")

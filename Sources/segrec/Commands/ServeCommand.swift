@@ -84,6 +84,7 @@ enum ServeCommand: Command {
   static func run(_ arguments: Arguments, positional: [String]) throws(Failure) -> ExitCode {
     guard !arguments.root.isEmpty else { throw Failure(.usage, "--root is missing: where the recordings are kept") }
     let log = arguments.common.log
+    tellMediaLog(log)
     var configuration = arguments.serving
     configuration.uploadTokens = try tokens("--token-file", arguments.tokenFile, variable: "SEGREC_TOKEN")
     configuration.readTokens = try tokens("--read-token-file", arguments.readTokenFile, variable: nil)

@@ -1,3 +1,4 @@
+import Delivery
 import HLS
 import Platform
 import Storage
@@ -25,10 +26,24 @@ func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
   }
 }
 
+func exitCode(of error: UploadError) -> ExitCode {
+  switch error {
+  case .misconfigured: .unavailable
+  case .target: .cannotCreate
+  case .spool(let cause):
+    cause.systemError?.isDiskFailure == true ? .ioError : exitCode(of: cause, reading: false)
+  }
+}
+
 /// Reads a recording's name from the command line; one that would need changing is refused with the safe form, so that
 /// two different names never meet in one recording.
 func parseRecording(_ option: String, _ text: String) throws(UsageError) -> RecordingName {
   if let name = RecordingName(text) { return name }
+  if text.utf8.count > RecordingName.maximumLength {
+    throw UsageError(
+      option,
+      "'\(text)' is too long: a name has at most \(RecordingName.maximumLength) bytes, and this \(text.utf8.count)")
+  }
   if let safe = RecordingName(madeSafe: text) {
     throw UsageError(option, "'\(text)' has characters that do not belong in a file name; write \(safe)")
   }

@@ -28,7 +28,7 @@ enum UploadCommand: Command {
         title: "What:",
         options: [
           Option("--spool", "DIR", "The spool (default as for record).") { (arguments, text) throws(UsageError) in
-            arguments.spool = text
+            arguments.spool = try parseDirectory("--spool", text)
           },
           Option(switch: "--follow", "Goes on when all is sent, until it is stopped.") { $0.isFollowing = true },
           Option(switch: "--retry-refused", "Sends once more what the server refused for good before.") {
@@ -81,7 +81,7 @@ enum UploadCommand: Command {
     let summary: UploadSummary
     switch result {
     case .success(let ended): summary = ended
-    case .failure(let error): throw Failure(.unavailable, redaction.masked(error.description))
+    case .failure(let error): throw Failure(exitCode(of: error), redaction.masked(error.description))
     }
     log.info(
       "uploaded",
