@@ -68,6 +68,22 @@ package struct MultivariantPlaylist: Equatable, Sendable {
     return "\(thousandths / 1_000).\(String(repeating: "0", count: 3 - fraction.utf8.count))\(fraction)"
   }
 
+  /// BANDWIDTH of each variant of a list that was written earlier, by its URI.
+  package static func bandwidths(_ bytes: [UInt8]) -> [String: Int64] {
+    var found: [String: Int64] = [:]
+    var last: Int64?
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let tag = "#EXT-X-STREAM-INF:BANDWIDTH="
+      if line.hasPrefix(tag) {
+        last = Int64(line.dropFirst(tag.count).prefix { $0 != "," })
+      } else if !line.hasPrefix("#"), let value = last {
+        found[String(line)] = value
+        last = nil
+      }
+    }
+    return found
+  }
+
   /// Whether a list that was written earlier claims independent segments. The claim, once taken back, does not return.
   package static func claimsIndependence(_ bytes: [UInt8]) -> Bool {
     String(decoding: bytes, as: UTF8.self).split(separator: "\n").contains("#EXT-X-INDEPENDENT-SEGMENTS")

@@ -17,6 +17,9 @@ struct RecordingStitching {
   private let log: Log
   private var renditions: [RenditionName: RenditionStitching] = [:]
   private var written: Written?
+  /// Bit rates of the multivariant playlist that was there at the start, by the URI of the variant: none of them becomes
+  /// less while entries are in the lists that this process has not measured.
+  private var earlier: [String: Int64] = [:]
 
   /// What the multivariant playlist was made from.
   private struct Written {
@@ -39,10 +42,11 @@ struct RecordingStitching {
     lastArrival = now
     try scan(changedOnly: false, at: now)
     // A claim that was taken back before a restart does not return.
-    if renditions.values.contains(where: \.isPublished), let bytes = try tree.read(path, limit: 1 << 20),
-      !MultivariantPlaylist.claimsIndependence(bytes)
-    {
-      for name in renditions.keys { renditions[name]?.takeBackIndependence() }
+    if renditions.values.contains(where: \.isPublished), let bytes = try tree.read(path, limit: 1 << 20) {
+      if !MultivariantPlaylist.claimsIndependence(bytes) {
+        for name in renditions.keys { renditions[name]?.takeBackIndependence() }
+      }
+      earlier = MultivariantPlaylist.bandwidths(bytes)
     }
   }
 
@@ -86,6 +90,7 @@ struct RecordingStitching {
   mutating func advance(at now: ContinuousClock.Instant) throws(StorageError) -> [RenditionName] {
     // Before something is given up, the directory is asked whether only its notice was lost.
     if let deadline, deadline <= now { try scan(changedOnly: true, at: now) }
+    for name in renditions.keys where try renditions[name]?.remux(at: now) == true { wholeListIsDue = true }
     fixTargetDuration()
     var changed: Set<RenditionName> = []
     // What one of them publishes may let another go on, which may let a third.
@@ -97,7 +102,7 @@ struct RecordingStitching {
         guard let changes = try renditions[name]?.advance(at: now) else { continue }
         if !changes.isEmpty { changed.insert(name) }
         for notice in changes.notices { say(notice, of: name) }
-        if let due = renditions[name]?.stitcher.deadline { deadline = deadline.map { min($0, due) } ?? due }
+        if let due = renditions[name]?.deadline { deadline = deadline.map { min($0, due) } ?? due }
       }
       guard isNews, renditions.count > 1 else { break }
     }
@@ -146,7 +151,12 @@ struct RecordingStitching {
     for name in published.keys { summaries[name] = renditions[name]?.summary() }
     now.peak = summaries.values.reduce(0) { $0 + $1.peak }
     now.average = summaries.values.reduce(0) { $0 + $1.average }
-    let playlist = MultivariantPlaylist(renditions: summaries, list: LiveListFile.name)
+    var playlist = MultivariantPlaylist(renditions: summaries, list: LiveListFile.name)
+    if published.values.allSatisfy(\.isMeasured) { earlier = [:] }
+    for index in playlist.variants.indices {
+      let least = earlier[playlist.variants[index].uri] ?? 0
+      playlist.variants[index].bandwidth = max(playlist.variants[index].bandwidth, least)
+    }
     try tree.writeAtomically(path, playlist.rendered(), durable: now.isEnded)
     written = now
   }

@@ -20,11 +20,17 @@ struct RenditionStitching {
   private var file: LiveListFile
   private var initSections: [RunName: InitSection] = [:]
   private var frames: [RunName: FrameDurations] = [:]
-  /// Bytes of each entry of a sliding list, 0 for a gap.
-  private var sizes: [Int64] = []
+  /// Bytes of each entry of a sliding list, 0 for a gap, nil where it was published before this process looked.
+  private var sizes: [Int64?] = []
+  /// At a start the newest entries are measured and the others taken as the multivariant playlist has them: reading the
+  /// heads of an hour of segments for each of many recordings would take minutes.
+  private static let measuredAtStart = 16
   private var meter: BandwidthMeter
   /// When each run's directory was last changed as of its last listing, in nanoseconds.
   private var listed: [RunName: Int64] = [:]
+
+  /// Runs that a phone fills with pieces.
+  private var pieces: [RunName: PieceRun] = [:]
 
   init(
     _ tree: Tree, _ recording: RecordingName, _ rendition: RenditionName, _ policy: StitchingPolicy, _ log: Log
@@ -49,7 +55,12 @@ struct RenditionStitching {
     meter = BandwidthMeter(targetDuration: max(1, stitcher.targetDuration))
     if let published, !published.entries.isEmpty {
       isPublished = true
-      try measure(published.entries[...])
+      let old = published.entries.dropLast(RenditionStitching.measuredAtStart)
+      if published.kind == .sliding { sizes = Array(repeating: nil, count: old.count) }
+      for run in Set(old.lazy.filter { !$0.isGap }.map(\.run)) {
+        initSections[run] = try tree.initSection(of: key(run))
+      }
+      try measure(published.entries.suffix(RenditionStitching.measuredAtStart))
     }
   }
 
@@ -83,10 +94,38 @@ struct RenditionStitching {
       if initSections[run] == nil, stitcher.awaits(name.sequence, in: run) { _ = try initSectionArrived(in: run) }
       return stitcher.segmentArrived(name, in: run, at: time)
     case .marker(let marker):
-      return stitcher.markerArrived(marker, in: run, at: time)
-    case .piece:
+      guard pieces[run] != nil else { return stitcher.markerArrived(marker, in: run, at: time) }
+      // It counts pieces, which may become segments of several runs.
+      pieces[run]?.arrived(marker, at: time)
+      return .known
+    case .piece(let number):
+      if pieces[run] == nil { pieces[run] = try PieceRun(tree, key(run), log) }
+      pieces[run]?.arrived(number, at: time)
       return .known
     }
+  }
+
+  /// Makes segments of the pieces that are due.
+  /// - Returns: whether anything came of it.
+  mutating func remux(at now: ContinuousClock.Instant) throws(StorageError) -> Bool {
+    var hasMade = false
+    let patience = stitcher.policy.gapAfter ?? .seconds(3 * max(TargetDuration.floor, targetDuration))
+    for run in pieces.keys.sorted() {
+      for file in try pieces[run]?.work(at: now, patience: patience) ?? [] {
+        hasMade = true
+        if case .marker(let marker) = file.entry {
+          stitcher.markerArrived(marker, in: file.run, at: file.at)
+        } else {
+          _ = try arrived(file.entry, in: file.run, at: file.at)
+        }
+      }
+    }
+    return hasMade
+  }
+
+  /// When something is due without an arrival.
+  var deadline: ContinuousClock.Instant? {
+    ([stitcher.deadline] + pieces.values.map(\.deadline)).compactMap { $0 }.min()
   }
 
   private mutating func initSectionArrived(in run: RunName) throws(StorageError) -> Bool {
@@ -117,7 +156,10 @@ struct RenditionStitching {
     }
     for run in try tree.runs(of: recording, rendition: rendition) {
       stitcher.note(run)
-      if let earliest, run < earliest { continue }
+      if !changedOnly, pieces[run] == nil, try PieceRun.hasBegun(tree, key(run)) {
+        pieces[run] = try PieceRun(tree, key(run), log)
+      }
+      if let earliest, run < earliest, pieces[run] == nil { continue }
       let changed = try modified(run)
       if changedOnly, listed[run] == changed { continue }
       var found: [(RunEntry, Int64?)] = []
@@ -136,6 +178,8 @@ struct RenditionStitching {
           return true
         }
       }
+      // Whether a marker counts pieces has to be known before it is looked at.
+      found.sort { a, b in a.0.isPiece && !b.0.isPiece }
       for (entry, known) in found {
         let path = EntryPath(key: key(run), entry: entry)
         guard let modified = if let known { known } else { try tree.facts(of: path)?.modified } else { continue }
@@ -209,6 +253,9 @@ struct RenditionStitching {
     return initSections.keys.filter { run in last.map { run <= $0 } ?? false }.sorted()
   }
 
+  /// All entries of the list have been measured. An event list's earlier ones are not looked at again.
+  var isMeasured: Bool { !sizes.contains { $0 == nil } }
+
   /// Bits per second so far. Both may be more than the list as it stands has.
   var roughPeak: Int64 { meter.peak }
   var roughAverage: Int64 { meter.average }
@@ -219,7 +266,7 @@ struct RenditionStitching {
     if stitcher.playlist.kind == .sliding {
       meter = BandwidthMeter(targetDuration: stitcher.targetDuration)
       for (entry, bytes) in zip(stitcher.playlist.entries, sizes) {
-        if entry.isGap { meter.addGap() } else { meter.add(bytes: bytes, ticks: entry.ticks) }
+        if let bytes, !entry.isGap { meter.add(bytes: bytes, ticks: entry.ticks) } else { meter.addGap() }
       }
     }
     var all = FrameDurations()
