@@ -132,13 +132,15 @@ import Testing
       var there: Set<String> = []
       var delivered: [Piece] = []
       var previous = scene.stitcher.playlist
+      var kept = RenderedPlaylist()
       for piece in arrivals {
         if random.next(below: 3) == 0 { scene.now += .milliseconds(random.next(below: 9_000)) }
         Self.deliver(piece, to: &scene)
         delivered.append(piece)
         if case .segment(let name) = piece.kind { there.insert("\(piece.run)/\(name)") }
-        _ = scene.stitcher.advance(at: scene.now)
+        let changes = scene.stitcher.advance(at: scene.now)
         let list = scene.stitcher.playlist
+        #expect(kept.text(of: list, removed: changes.removed) == list.rendered())
         Self.check(previous, list, there: there)
         previous = list
         guard !list.entries.isEmpty else { continue }
@@ -148,6 +150,7 @@ import Testing
         if random.next(below: 12) == 0 {
           // A restart knows the published list and what a listing shows, in another order.
           scene.stitcher = Stitcher(policy: policy, resuming: readBack)
+          kept = RenderedPlaylist()
           for piece in delivered.reversed() { Self.deliver(piece, to: &scene) }
         }
       }

@@ -105,7 +105,14 @@ package struct MediaPlaylist: Equatable, Sendable {
 extension MediaPlaylist {
   /// The whole text, UTF-8.
   package func rendered() -> [UInt8] {
-    var text = PlaylistText(capacity: 256 + entries.count * 110)
+    var text = PlaylistText(capacity: entries.count * 110)
+    for entry in entries { MediaPlaylist.append(entry, to: &text) }
+    return rendered(lines: text.bytes)
+  }
+
+  /// The whole text, where `lines` are those of all entries.
+  func rendered(lines: [UInt8]) -> [UInt8] {
+    var text = PlaylistText(capacity: 512 + lines.count)
     text.append("#EXTM3U\n")
     if version > 1 { text.append("#EXT-X-VERSION:\(version)\n") }
     text.append("#EXT-X-TARGETDURATION:\(targetDuration)\n#EXT-X-MEDIA-SEQUENCE:\(mediaSequence)\n")
@@ -114,7 +121,9 @@ extension MediaPlaylist {
     case .event: text.append("#EXT-X-PLAYLIST-TYPE:EVENT\n")
     case .vod: text.append("#EXT-X-PLAYLIST-TYPE:VOD\n")
     }
-    MediaPlaylist.append(entries[...], isFirst: true, to: &text)
+    // The first entry of a list says which init section and which time it starts from, whatever has left before it.
+    if let first = entries.first, !first.isDiscontinuity { MediaPlaylist.appendStart(of: first, to: &text) }
+    text.append(lines)
     if isEnded { text.append(MediaPlaylist.endTag) }
     return text.bytes
   }
@@ -122,41 +131,49 @@ extension MediaPlaylist {
   /// The lines of `entries` alone, to be appended to a list that already holds an entry.
   package static func rendered(adding entries: ArraySlice<Entry>) -> [UInt8] {
     var text = PlaylistText(capacity: entries.count * 110)
-    append(entries, isFirst: false, to: &text)
+    for entry in entries { append(entry, to: &text) }
     return text.bytes
   }
 
   /// File name of a gap that stands for a run this rendition lacks; nothing can have it.
   static let absence = "absent.m4s"
+  /// Whether the name is that of a gap in a run.
+  package static func isGapName(_ name: some StringProtocol) -> Bool {
+    if name == absence { return true }
+    var scanner = NameScanner(name)
+    return scanner.number(digits: 8) != nil && scanner.skip(".m4s") && scanner.isAtEnd
+  }
+
   package static let endTag = "#EXT-X-ENDLIST\n"
 
-  private static func append(_ entries: ArraySlice<Entry>, isFirst: Bool, to text: inout PlaylistText) {
-    for (index, entry) in zip(entries.indices, entries) {
-      if entry.isDiscontinuity { text.append("#EXT-X-DISCONTINUITY\n") }
-      // The first entry of a list says which init section and which time it starts from, whatever has left before it.
-      if entry.isDiscontinuity || isFirst && index == entries.startIndex {
-        if !entry.isAbsence {
-          text.append("#EXT-X-MAP:URI=\"")
-          text.append(entry.run)
-          text.append("/init.mp4\"\n")
-        }
-        text.append("#EXT-X-PROGRAM-DATE-TIME:\(entry.date.rfc3339)\n")
-      }
-      text.append(entry.isGap ? "#EXT-X-GAP\n#EXTINF:" : "#EXTINF:")
-      text.append(seconds: entry.ticks)
-      text.append(",\n")
+  private static func appendStart(of entry: Entry, to text: inout PlaylistText) {
+    if !entry.isAbsence {
+      text.append("#EXT-X-MAP:URI=\"")
       text.append(entry.run)
-      text.append("/")
-      if let name = entry.name {
-        text.append(name)
-      } else if entry.isAbsence {
-        text.append(MediaPlaylist.absence)
-      } else {
-        // No segment can have this name, so that nothing that comes late makes the entry a lie.
-        text.append(UInt32(clamping: entry.sequence), digits: 8)
-        text.append(".m4s")
-      }
-      text.append("\n")
+      text.append("/init.mp4\"\n")
     }
+    text.append("#EXT-X-PROGRAM-DATE-TIME:\(entry.date.rfc3339)\n")
+  }
+
+  private static func append(_ entry: Entry, to text: inout PlaylistText) {
+    if entry.isDiscontinuity {
+      text.append("#EXT-X-DISCONTINUITY\n")
+      appendStart(of: entry, to: &text)
+    }
+    text.append(entry.isGap ? "#EXT-X-GAP\n#EXTINF:" : "#EXTINF:")
+    text.append(seconds: entry.ticks)
+    text.append(",\n")
+    text.append(entry.run)
+    text.append("/")
+    if let name = entry.name {
+      text.append(name)
+    } else if entry.isAbsence {
+      text.append(MediaPlaylist.absence)
+    } else {
+      // No segment can have this name, so that nothing that comes late makes the entry a lie.
+      text.append(UInt32(clamping: entry.sequence), digits: 8)
+      text.append(".m4s")
+    }
+    text.append("\n")
   }
 }

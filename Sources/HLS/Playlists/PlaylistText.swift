@@ -14,6 +14,10 @@ struct PlaylistText {
     bytes.append(contentsOf: text.utf8)
   }
 
+  mutating func append(_ text: [UInt8]) {
+    bytes.append(contentsOf: text)
+  }
+
   /// At least `digits` digits, of a value of at most 32 bits.
   mutating func append(_ value: UInt32, digits: Int = 1) {
     var divisor: UInt32 = 1

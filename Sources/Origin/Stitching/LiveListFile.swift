@@ -19,6 +19,7 @@ struct LiveListFile {
   /// Bytes of an event list that was written whole; nil before the first time.
   private var size: Int64?
   private var version = 0
+  private var rendered = RenderedPlaylist()
 
   init(_ tree: Tree, _ recording: RecordingName, _ rendition: RenditionName) {
     self.tree = tree
@@ -38,7 +39,8 @@ struct LiveListFile {
 
   mutating func write(_ stitcher: inout Stitcher, _ changes: Stitcher.Changes) throws(StorageError) {
     guard stitcher.playlist.kind == .event else {
-      try tree.writeAtomically(path, stitcher.playlist.rendered(), durable: stitcher.playlist.isEnded)
+      let text = rendered.text(of: stitcher.playlist, removed: changes.removed)
+      try tree.writeAtomically(path, text, durable: stitcher.playlist.isEnded)
       return
     }
     let added = stitcher.takeAppended(changes)
