@@ -14,13 +14,14 @@ final class OriginHandler: RequestHandler {
   let index: RecordingIndex
   let waiters: PlaylistWaiters
   let exports: ExportShelf
+  let thumbnails: ThumbnailShelf
   /// Whether clients may wait for a playlist's next entry.
   let canWait: Bool
   private let server = Mutex<HTTPServer?>(nil)
 
   init(
     configuration: ServeConfiguration, tree: Tree, log: Log, commits: CommitQueue, counters: ServeCounters,
-    index: RecordingIndex, exports: ExportShelf, canWait: Bool
+    index: RecordingIndex, exports: ExportShelf, thumbnails: ThumbnailShelf, canWait: Bool
   ) {
     self.configuration = configuration
     self.tree = tree
@@ -29,6 +30,7 @@ final class OriginHandler: RequestHandler {
     self.counters = counters
     self.index = index
     self.exports = exports
+    self.thumbnails = thumbnails
     self.canWait = canWait
     // Half of what may connect: uploads must find room.
     waiters = PlaylistWaiters(capacity: configuration.limits.connections / 2)
@@ -52,6 +54,11 @@ final class OriginHandler: RequestHandler {
     case .get, .head:
       if case .playlist(let path) = route, access.mayRead(path.recording) { return playlist(path, request) }
       if case .export(let recording) = route, access.mayRead(recording) { return exports.export(recording, request) }
+      if case .thumbnail(let recording) = route, access.mayRead(recording),
+        let time = request.target.query("at").flatMap({ Int64($0) }), time >= 0
+      {
+        return thumbnails.picture(recording, at: time)
+      }
       return .now(read(route, request, access))
     case .post, .delete, .other: break
     }
@@ -122,6 +129,11 @@ final class OriginHandler: RequestHandler {
       return timeline(name, request.headers)
     case .session: return Response.text(405, "POST a token here").adding("Allow", "POST, DELETE, OPTIONS")
     case .export: return unauthorized(offersBasic: true)
+    case .gap(let name):
+      guard access.mayRead(name) else { return forOtherSites(unauthorized(offersBasic: true)) }
+      return forOtherSites(nothing)
+    case .thumbnail(let name):
+      return access.mayRead(name) ? .text(400, "at= is missing") : unauthorized(offersBasic: false)
     case .playlist: return forOtherSites(unauthorized(offersBasic: true))
     case .entry(let entry):
       guard access.mayRead(entry.key.recording) else { return forOtherSites(unauthorized(offersBasic: true)) }
@@ -166,6 +178,12 @@ let crossOriginFields: [HeaderFields.Field] = [
   .init("Access-Control-Allow-Origin", "*"),
   .init("Access-Control-Expose-Headers", "Content-Length, Content-Range, Date, ETag"),
 ]
+
+/// A media segment without media: a `free` box (ISO 14496-12 §8.1.2). VLC 3 does not know EXT-X-GAP and gives up a stream
+/// that names a file which is not there; it goes on behind this one.
+private let nothing = Response(
+  200, headers: HeaderFields([.init("Content-Type", "video/mp4"), .init("Cache-Control", "no-cache")]),
+  body: .bytes([0, 0, 0, 8] + Array("free".utf8)))
 
 func forOtherSites(_ response: Response) -> Response {
   var copy = response

@@ -17,6 +17,7 @@ package final class OriginServer: Sendable {
     let server: HTTPServer
     let commits: CommitQueue
     let exports: ExportShelf
+    let thumbnails: ThumbnailShelf
   }
 
   /// - Parameters:
@@ -43,8 +44,10 @@ package final class OriginServer: Sendable {
     let onArrival = onArrival
     let commits: CommitQueue
     let exports: ExportShelf
+    let thumbnails: ThumbnailShelf
     do throws(SystemError) {
       exports = try ExportShelf(tree, reserve: configuration.reserve, log: log)
+      thumbnails = try ThumbnailShelf(tree, log: log)
       commits = try CommitQueue(
         threads: configuration.commitThreads, capacity: configuration.limits.connections, log: log, counters: counters
       ) { entry, bytes in
@@ -56,18 +59,19 @@ package final class OriginServer: Sendable {
     }
     let handler = OriginHandler(
       configuration: configuration, tree: tree, log: log, commits: commits, counters: counters, index: index,
-      exports: exports, canWait: news != nil)
+      exports: exports, thumbnails: thumbnails, canWait: news != nil)
     do throws(HTTPServerError) {
       let server = try HTTPServer(
         listeningOn: configuration.address, identity: configuration.identity, threads: configuration.threads,
         limits: configuration.limits, handler: handler)
       handler.observe(server)
       news?.subscribe { update in handler.playlistChanged(update) }
-      parts.withLock { $0 = Parts(server: server, commits: commits, exports: exports) }
+      parts.withLock { $0 = Parts(server: server, commits: commits, exports: exports, thumbnails: thumbnails) }
       return server.address
     } catch {
       commits.stop()
       exports.stop()
+      thumbnails.stop()
       throw .server(error)
     }
   }
@@ -78,6 +82,7 @@ package final class OriginServer: Sendable {
     news?.subscribe(nil)
     parts.server.stop(grace: configuration.grace)
     parts.exports.stop()
+    parts.thumbnails.stop()
     parts.commits.stop()
   }
 }

@@ -4,13 +4,16 @@ import Storage
 import Synchronization
 
 /// Summaries of all recordings, for the page, the quota and `/metrics`. Read from the disk once, then kept up by what
-/// arrives here; what others put into or take from the tree is noticed when a run's directory is read again.
+/// arrives here; what others put into or take from the tree is noticed when a run's directory has changed and is read
+/// again.
 final class RecordingIndex: Sendable {
   private struct State {
     var runs: [RecordingName: [RunKey: RunSummary]] = [:]
     var bytes: Int64 = 0
     var scanned: ContinuousClock.Instant?
     var isScanning = false
+    /// Runs whose directories need not be read again while they have this time of change, in nanoseconds.
+    var read: [RunKey: Int64] = [:]
   }
   private let tree: Tree
   private let state = Mutex(State())
@@ -50,11 +53,12 @@ final class RecordingIndex: Sendable {
     }
     guard mustScan else { return }
     var found: [RecordingName: [RunKey: RunSummary]] = [:]
+    var read: [RunKey: Int64] = [:]
     defer {
       state.withLock { $0.isScanning = false }
     }
     for recording in try tree.recordings() {
-      let summaries = try scan(recording)
+      let summaries = try scan(recording, &read)
       if !summaries.isEmpty { found[recording] = summaries }
     }
     state.withLock { state in
@@ -65,14 +69,25 @@ final class RecordingIndex: Sendable {
         }
       }
       state.runs = found
+      state.read = read
       state.bytes = found.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.bytes } }
       state.scanned = .now
     }
   }
 
-  private func scan(_ recording: RecordingName) throws(StorageError) -> [RunKey: RunSummary] {
+  private func scan(
+    _ recording: RecordingName, _ read: inout [RunKey: Int64]
+  ) throws(StorageError) -> [RunKey: RunSummary] {
     var summaries: [RunKey: RunSummary] = [:]
+    let (known, before) = state.withLock { ($0.runs[recording] ?? [:], $0.read) }
     for key in try tree.runs(of: recording) {
+      let changed = try changed(key)
+      // A change right after the reading may have the same time: a directory that has just changed is read once more.
+      if let changed, changed < (WallClock.now() - 2_000) * 1_000_000 { read[key] = changed }
+      if let changed, before[key] == changed, let summary = known[key] {
+        summaries[key] = summary
+        continue
+      }
       var summary = RunSummary()
       for area in [Tree.Area.run, .pieces, .sent] {
         try tree.files(of: key, area: area) { entry, facts in
@@ -83,5 +98,14 @@ final class RecordingIndex: Sendable {
       summaries[key] = summary
     }
     return summaries
+  }
+
+  private func changed(_ key: RunKey) throws(StorageError) -> Int64? {
+    do throws(SystemError) {
+      return try FileSystem.status(of: tree.path(of: key)).modifiedNanoseconds
+    } catch {
+      if error.isMissing { return nil }
+      throw .system(error)
+    }
   }
 }

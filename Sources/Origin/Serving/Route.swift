@@ -16,6 +16,10 @@ enum Route: Equatable {
   case playlist(PlaylistPath)
   /// `<recording>/<recording>.mp4`: all of it as one file.
   case export(RecordingName)
+  /// `<recording>/thumbnail.jpg?at=<milliseconds since 1970>`: a picture of that minute.
+  case thumbnail(RecordingName)
+  /// What a playlist names where nothing came: players that know EXT-X-GAP do not ask.
+  case gap(RecordingName)
   case entry(EntryPath)
 
   init?(_ components: [String]) {
@@ -38,19 +42,29 @@ enum Route: Equatable {
         self = .playlist(playlist)
       } else if components.count == 2, let name = RecordingName(components[0]), components[1] == name.text + ".mp4" {
         self = .export(name)
+      } else if components.count == 2, let name = RecordingName(components[0]), components[1] == "thumbnail.jpg" {
+        self = .thumbnail(name)
       } else {
         return nil
       }
     case 4:
-      guard let entry = EntryPath(components.joined(separator: "/")) else { return nil }
-      self = .entry(entry)
+      if let entry = EntryPath(components.joined(separator: "/")) {
+        self = .entry(entry)
+      } else if let name = RecordingName(components[0]), RunName(components[2]) != nil,
+        MediaPlaylist.isGapName(components[3])
+      {
+        self = .gap(name)
+      } else {
+        return nil
+      }
     default: return nil
     }
   }
 
   var methods: [String] {
     switch self {
-    case .page, .health, .metrics, .recordings, .recording, .playlist, .export: ["GET", "HEAD", "OPTIONS"]
+    case .page, .health, .metrics, .recordings, .recording, .playlist, .export, .thumbnail, .gap:
+      ["GET", "HEAD", "OPTIONS"]
     case .session: ["POST", "DELETE", "OPTIONS"]
     case .entry: ["GET", "HEAD", "PUT", "OPTIONS"]
     }
@@ -60,8 +74,8 @@ enum Route: Equatable {
   /// the web could read what a server on this machine holds.
   var isForOtherSites: Bool {
     switch self {
-    case .playlist, .entry: true
-    case .page, .health, .metrics, .recordings, .recording, .export, .session: false
+    case .playlist, .entry, .gap: true
+    case .page, .health, .metrics, .recordings, .recording, .export, .thumbnail, .session: false
     }
   }
 }

@@ -44,10 +44,15 @@ struct `Page in a browser` {
     try browser.wait(for: "document.querySelector('#recordings a strong').textContent === 'lecture-monday'")
     #expect(try browser.text("document.querySelector('#recordings .badge').textContent") == "ended")
     #expect(try browser.text("document.querySelector('#recordings .warn').textContent") == "1 segment missing")
+    try browser.wait(for: "document.querySelector('#recordings img').naturalWidth > 0")
     try shoot(browser, "list")
     try browser.evaluate("document.querySelector('#recordings a').click()")
     try browser.wait(for: "video.currentTime > 1", telling: videoState)
     #expect(try browser.text("document.querySelectorAll('#spans .missing').length") == "1")
+    try browser.evaluate(
+      "$('timeline').dispatchEvent(new PointerEvent('pointermove', { pointerType: 'mouse', "
+        + "clientX: $('timeline').getBoundingClientRect().left + 300 }))")
+    try browser.wait(for: "document.querySelector('#peek img').naturalWidth > 0")
     try shoot(browser, "ended")
     // Fast, and with the rest of the run skipped, over the gap at 10 s and the break at 25 s.
     try browser.evaluate("video.playbackRate = 4; seekTo(8)")

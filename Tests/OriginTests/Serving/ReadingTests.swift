@@ -88,7 +88,9 @@ private let content = Array("0123456789".utf8)
     arguments: [
       ("GET", "/nothing", 404, nil), ("GET", "/lecture", 404, nil), ("GET", "/lecture/main/.lock", 404, nil),
       ("GET", "/\(lectureRun)", 404, nil), ("GET", "/lecture/main/../live.m3u8", 400, nil),
-      ("GET", "/healthz", 200, nil),
+      ("GET", "/healthz", 200, nil), ("GET", "/\(lectureRun)/00000007.m4s", 200, nil),
+      ("GET", "/\(lectureRun)/0000007.m4s", 404, nil),
+      ("PUT", "/\(lectureRun)/00000007.m4s", 405, "GET, HEAD, OPTIONS"),
       ("POST", "/\(firstSegment)", 405, "GET, HEAD, PUT, OPTIONS"), ("TRACE", "/healthz", 405, "GET, HEAD, OPTIONS"),
       ("DELETE", "/\(firstSegment)", 405, "GET, HEAD, PUT, OPTIONS"), ("PUT", "/healthz", 405, "GET, HEAD, OPTIONS"),
       ("PATCH", "/nothing", 405, "GET, HEAD, OPTIONS"), ("GET", "/session", 405, "POST, DELETE, OPTIONS"),

@@ -38,6 +38,7 @@ enum Page {
     <label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>1.5</option>\
     <option>2</option></select></label>\
     <label id="soundLabel" hidden>Track <select id="sound"></select></label></div>\
+    <div id="strip"><div id="peek" hidden><span id="peekTime"></span></div></div>\
     <div id="timeline" role="slider" tabindex="0" aria-label="Position in the recording">\
     <div id="spans"></div><div id="head" hidden></div></div>\
     <div id="axis"><span id="from"></span><span id="at"></span><span id="to"></span></div>\

@@ -75,10 +75,20 @@ extension Page {
         // The name of the newest segment tells how much the recorder still has to send.
         return behind < 30000 ? ['live', 'badge live'] : ['live, ' + span(behind) + ' behind', 'badge silent']
       }
+      // The first key frame of a minute. The address changes once a minute only, so that a browser keeps it.
+      function picture(name, ms) {
+        const image = make('img')
+        image.alt = ''
+        image.loading = 'lazy'
+        image.src = '/' + name + '/thumbnail.jpg?at=' + Math.floor(ms / 60000) * 60000
+        image.addEventListener('error', () => image.remove())
+        return image
+      }
       function card(r) {
         const item = make('li'), link = make('a')
         link.href = '#/' + r.name
         const [text, type] = state(r)
+        if (r.start && r.end && r.renditions.includes('main')) link.append(picture(r.name, r.state === 'ended' ? r.start : r.end))
         link.append(make('span', text, type), make('strong', r.name),
           make('span', r.start ? day(r.start) : ''),
           make('span', span(r.milliseconds) + ' · ' + size(r.bytes) + (r.runs > 1 ? ' · ' + r.runs + ' runs' : '')),
@@ -326,7 +336,18 @@ extension Page {
         return from + (to - from) * Math.min(Math.max((x - box.left) / box.width, 0), 1)
       }
       $('timeline').addEventListener('pointerdown', e => { seekTo(toMedia(wallAt(e.clientX))); $('timeline').focus() })
-      $('timeline').addEventListener('pointermove', e => { $('timeline').title = time(wallAt(e.clientX)) })
+      $('timeline').addEventListener('pointermove', e => {
+        const wall = wallAt(e.clientX), box = $('timeline').getBoundingClientRect(), minute = Math.floor(wall / 60000)
+        $('peek').hidden = e.pointerType === 'touch'
+        $('peek').style.left = Math.min(Math.max(e.clientX - box.left, 80), box.width - 80) + 'px'
+        $('peekTime').textContent = time(wall)
+        if (open && $('peek').dataset.minute !== open.name + minute) {
+          $('peek').dataset.minute = open.name + minute
+          $('peek').querySelectorAll('img').forEach(image => image.remove())
+          $('peek').prepend(picture(open.name, wall))
+        }
+      })
+      $('timeline').addEventListener('pointerleave', () => { $('peek').hidden = true })
       document.addEventListener('keydown', e => {
         if (e.ctrlKey || e.metaKey || e.altKey) return
         const typing = /INPUT|SELECT/.test(e.target.tagName)

@@ -48,6 +48,9 @@ extension Page {
     #spans .missing,i.missing{background:repeating-linear-gradient(135deg,var(--missing) 0 4px,transparent 4px 8px)}
     #head{position:absolute;top:0;bottom:0;width:3px;margin-left:-1px;background:var(--text);
     box-shadow:0 0 0 1px var(--card)}
+    #strip{position:relative}
+    #peek{position:absolute;bottom:.3rem;width:160px;margin-left:-80px;background:#000;color:#fff;border-radius:6px;
+    overflow:hidden;text-align:center;font-size:.85rem;pointer-events:none;z-index:1}#peek img{display:block;width:100%}
     #axis{display:flex;justify-content:space-between;font-size:.85rem;color:var(--soft);
     font-variant-numeric:tabular-nums;margin-top:.2rem}
     #legend,#links,.keys{font-size:.9rem;color:var(--soft)}
