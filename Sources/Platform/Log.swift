@@ -81,6 +81,7 @@ package struct Log: Sendable {
   private let format: Format
   private let sink: Sink
   private var mask: (@Sendable (String) -> String)?
+  private var listener: (@Sendable (Event, _ line: String) -> Void)?
 
   /// Writes to a descriptor that stays open as long as the process, standard error as a rule.
   package init(format: Format, descriptor: Int32 = STDERR_FILENO) {
@@ -104,7 +105,23 @@ package struct Log: Sendable {
     return log
   }
 
+  /// The same log, which also hands every event to `body`, masked and whatever the format, with its line of JSON. It is
+  /// called on whatever thread the event happens on and must not wait.
+  package func heard(by body: @escaping @Sendable (Event, _ line: String) -> Void) -> Log {
+    var log = self
+    log.listener = body
+    return log
+  }
+
+  /// Hands an event to the listener alone, for what standard error is told in another way.
+  package func whisper(_ event: Event) {
+    guard let listener else { return }
+    let event = mask.map(event.masked) ?? event
+    listener(event, LogLine.render(event, .json, milliseconds: WallClock.now()))
+  }
+
   package func write(_ event: Event) {
+    whisper(event)
     let event = mask.map(event.masked) ?? event
     switch sink {
     case .closure(let body): body(event)

@@ -66,6 +66,16 @@ package enum FileSystem {
     return made
   }
 
+  /// Puts a file with `bytes` in place of what is at `path`, so that a reader sees the old or the new one. Not synced: for
+  /// what is written again soon.
+  package static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+    let part = "\(path).part"
+    let file = try FileDescriptor.create(replacing: part)
+    try file.writeAll(bytes)
+    try file.close()
+    try checked("replace", path) { unsafe rename(part, path) }
+  }
+
   private static func parent(of path: String) -> String? {
     guard let slash = path.lastIndex(of: "/") else { return path == "." ? nil : "." }
     var parent = path[..<slash]

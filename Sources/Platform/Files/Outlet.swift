@@ -41,18 +41,8 @@ package struct Outlet: ~Copyable, Sendable {
   }
 
   private static func connect(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> Bool {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let path = Array(descriptor.path.utf8)
-    let room = MemoryLayout.size(ofValue: address.sun_path)
-    guard path.count < room else {
-      throw SystemError(operation: "connect to", subject: descriptor.path, code: ENAMETOOLONG)
-    }
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
-    let result = unsafe withUnsafePointer(to: &address) { address in
-      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe Glibc.connect(descriptor.number, address, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+    let result = try unsafe UnixAddress.with(descriptor.path, "connect to") { address, length in
+      unsafe Glibc.connect(descriptor.number, address, length)
     }
     if result == 0 { return true }
     let code = errno

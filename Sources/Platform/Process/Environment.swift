@@ -8,6 +8,13 @@ package enum Environment {
     return unsafe String(cString: value)
   }
 
+  /// All variables as `NAME=value`, as the process was given them; for a process that gets the same.
+  static func all() throws(SystemError) -> [String] {
+    // Not `environ`, which is a variable that any thread of a C library may change.
+    let bytes = try FileDescriptor.open(forReading: "/proc/self/environ").readAll(limit: 4 << 20)
+    return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// The machine's name, cut at the first dot.
   package static var hostName: String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in

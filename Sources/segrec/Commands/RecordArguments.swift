@@ -24,6 +24,7 @@ struct RecordArguments {
   var upload = UploadArguments()
   /// Bits per second of the picture on a weak network.
   var fallbackBitRate: Int64 = 1_000_000
+  var telling = TellingArguments()
 
   /// What `text` names, with what was said about it before.
   private mutating func source(_ option: String, _ text: String) throws(UsageError) -> Source {
@@ -50,7 +51,8 @@ struct RecordArguments {
 
   static var groups: [OptionGroup<RecordArguments>] {
     [input, output, picture, sound, segments]
-      + UploadArguments.groups.map { $0.within(\.upload) } + [CommonArguments.group.within(\.common)]
+      + UploadArguments.groups.map { $0.within(\.upload) }
+      + [TellingArguments.group.within(\.telling), CommonArguments.group.within(\.common)]
   }
 
   private static var input: OptionGroup<RecordArguments> {

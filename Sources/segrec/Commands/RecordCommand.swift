@@ -29,17 +29,20 @@ enum RecordCommand: Command {
     let delivery = try arguments.upload.optionalConfiguration()
     let redaction = Redaction(secrets: inputs.secrets + (delivery?.secrets ?? []))
     do throws(Failure) {
-      return try record(arguments, inputs, delivery?.configuration, redaction: redaction)
+      let stopping = try Stopping()
+      let telling = try Telling(arguments.telling, arguments.common.log.masked { redaction.masked($0) })
+      return try telling.whole { () throws(Failure) in
+        try record(arguments, inputs, delivery?.configuration, stopping, log: telling.log)
+      }
     } catch {
       throw Failure(error.code, redaction.masked(error.message))
     }
   }
 
   private static func record(
-    _ arguments: RecordArguments, _ inputs: RecordInputs, _ delivery: UploadConfiguration?,
-    redaction: Redaction
+    _ arguments: RecordArguments, _ inputs: RecordInputs, _ delivery: UploadConfiguration?, _ stopping: Stopping,
+    log: Log
   ) throws(Failure) -> ExitCode {
-    let log = arguments.common.log.masked { redaction.masked($0) }
     var configuration = arguments.settings
     configuration.inputs = inputs.inputs
     configuration.microphone = inputs.microphone
@@ -52,7 +55,6 @@ enum RecordCommand: Command {
     } catch {
       throw Failure(.usage, error.message)
     }
-    let stopping = try Stopping()
     let spool = arguments.spool ?? defaultSpool()
     let tree = try openTree("--spool", spool, create: true)
     configuration.keeper = SpoolKeeper(tree, arguments.upload.limits, log)
@@ -72,6 +74,11 @@ enum RecordCommand: Command {
     tellMediaLog(log) { recorder.progress().bytes > 0 }
     stopping.onRequest { recorder.requestStop() }
     let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
+    let recording = configuration.recording
+    let metrics = try MetricsThread(arguments.telling.metrics, log) { [sending] in
+      Metrics(recording: recording, recorded: recorder.progress(), upload: sending?.uploader.progress)
+    }
+    defer { metrics.end() }
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
       uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none,

@@ -10,6 +10,7 @@ enum UploadCommand: Command {
     var common = CommonArguments()
     var spool: String?
     var upload = UploadArguments()
+    var telling = TellingArguments()
     var isFollowing = false
     var retriesRefused = false
   }
@@ -35,7 +36,8 @@ enum UploadCommand: Command {
             $0.retriesRefused = true
           },
         ])
-    ] + UploadArguments.groups.map { $0.within(\.upload) } + [CommonArguments.group.within(\.common)]
+    ] + UploadArguments.groups.map { $0.within(\.upload) }
+      + [TellingArguments.group.within(\.telling), CommonArguments.group.within(\.common)]
   }
 
   static func run(_ arguments: Arguments, positional: [String]) throws(Failure) -> ExitCode {
@@ -43,11 +45,19 @@ enum UploadCommand: Command {
       throw Failure(.usage, "--upload URL is missing: where to send to")
     }
     let redaction = Redaction(secrets: delivery.secrets)
-    let log = arguments.common.log.masked { redaction.masked($0) }
     let stopping = try Stopping()
+    let telling = try Telling(arguments.telling, arguments.common.log.masked { redaction.masked($0) })
+    return try telling.whole { () throws(Failure) in
+      try upload(arguments, delivery.configuration, stopping, redaction: redaction, log: telling.log)
+    }
+  }
+
+  private static func upload(
+    _ arguments: Arguments, _ delivery: UploadConfiguration, _ stopping: Stopping, redaction: Redaction, log: Log
+  ) throws(Failure) -> ExitCode {
     let spool = arguments.spool ?? defaultSpool()
     let tree = try openTree("--spool", spool, create: false)
-    var configuration = delivery.configuration
+    var configuration = delivery
     configuration.retryRefused = arguments.retriesRefused
     let sending = try Sending(
       configuration, tree: tree, recording: nil, mode: arguments.isFollowing ? .follow : .drain, log: log)
@@ -55,6 +65,8 @@ enum UploadCommand: Command {
     let line = LiveLineThread(log) { _ in status(sending.uploader.progress) }
     defer { line.end() }
     let keeper = arguments.upload.limits == SpoolLimits() ? nil : SpoolKeeper(tree, arguments.upload.limits, log)
+    let metrics = try MetricsThread(arguments.telling.metrics, log) { Metrics(upload: sending.uploader.progress) }
+    defer { metrics.end() }
     while true {
       guard let result = sending.wait(.seconds(5)) else {
         keepRoom(keeper, log)

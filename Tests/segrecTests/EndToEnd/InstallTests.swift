@@ -43,11 +43,12 @@ import Testing
 
   @Test func `brings a cron line that removes what is acknowledged and old`() throws {
     let (sent, unsent) = try fillSpool()
-    let line = try #require(
-      try installed("/etc/cron.d/segrec-clean").split(separator: "\n").last { $0.hasPrefix("*") })
+    let lines = try installed("/etc/cron.d/segrec-clean").split(separator: "\n")
+    let line = try #require(lines.last { $0.hasPrefix("*") })
+    let path = try #require(lines.first { $0.hasPrefix("PATH=") })
     // Five fields of time and the user stand before the command.
     let command = line.split(separator: " ", maxSplits: 6)[6]
-    let result = try run(String(command))
+    let result = try run("\(path) && \(command)")
     #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
     #expect(!FileManager.default.fileExists(atPath: directory.file(sent)))
     #expect(FileManager.default.fileExists(atPath: directory.file(unsent)))
