@@ -77,6 +77,17 @@ import Testing
         == "recording  0:07:03  25.0 fps  dropped 2  refilled 10  2.5 Mb/s  segments 84  backlog 3")
   }
 
+  @Test(arguments: [
+    (79, "recording  0:07:03  25.0 fps  dropped 2  2.5 Mb/s  segments 84  backlog 3"),
+    (40, "recording  0:07:03  dropped 2  backlog 3"), (30, "recording  0:07:03  backlog 3"), (9, "recording"),
+  ])
+  func `on a narrow terminal it leaves out what matters least`(width: Int, expected: String) {
+    let status = LiveStatus(
+      time: .seconds(423), framesPerSecond: 24.96, dropped: 2, refilled: 10, bitrate: 2_480_000, segments: 84,
+      backlog: 3, state: "recording")
+    #expect(renderLiveLine(status, width: width) == expected)
+  }
+
   @Test(arguments: [0, 1, 20, 80])
   func `it never exceeds the width`(width: Int) {
     let status = LiveStatus(time: .seconds(1e6), backlog: 100_000, state: "server unreachable")

@@ -22,6 +22,9 @@ package final class Uploader: Sendable {
   let inbox = UploadInbox()
   let current = Mutex(UploadProgress())
   let onLadder: @Sendable (Ladder.Level) -> Void
+  /// Made with this value, so that what cannot work is told before a recording begins; nil where its keys come over a
+  /// network that may not be there yet.
+  private let prepared: Mutex<(any DeliveryTarget)?>
 
   /// - Parameter onLadder: called on the uploader's thread when the ladder moves; only with `configuration.ladder`.
   package init(
@@ -34,13 +37,15 @@ package final class Uploader: Sendable {
     self.tree = tree
     self.log = log
     self.onLadder = onLadder
+    let isAskedLater = configuration.target.scheme == .s3 && configuration.credentials.aws?.endpoint != nil
+    prepared = Mutex(isAskedLater ? nil : try Uploader.makeTarget(configuration))
   }
 
   /// Sends until the mode's end is reached.
   ///
   /// - Parameter recording: only this one; nil for all of the spool.
   package func run(_ mode: Mode, recording: RecordingName? = nil) throws(UploadError) -> UploadSummary {
-    let target = try makeTarget()
+    let target = try prepared.withLock({ $0.take() }) ?? Uploader.makeTarget(configuration)
     defer { target.stop() }
     let inbox = inbox
     let watcher: NetworkWatcher?
@@ -74,7 +79,7 @@ package final class Uploader: Sendable {
 
   package var progress: UploadProgress { current.withLock { $0 } }
 
-  private func makeTarget() throws(UploadError) -> any DeliveryTarget {
+  private static func makeTarget(_ configuration: UploadConfiguration) throws(UploadError) -> any DeliveryTarget {
     do throws(ClientError) {
       switch configuration.target.scheme {
       case .http, .https: return try HTTPTarget(configuration)

@@ -73,7 +73,18 @@ enum RecordCommand: Command {
     // An input that cannot be opened is told once, by the error that ends the command.
     tellMediaLog(log) { recorder.progress().bytes > 0 }
     stopping.onRequest { recorder.requestStop() }
-    let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
+    let command = arguments.upload.command(spool: spool)
+    stopping.onSecondRequest { [sending] in
+      guard let left = sending?.uploader.progress.backlogSegments else {
+        log.error(
+          "left", "left at once; the next segrec record --spool \(quoted(spool)) saves what the open segment holds")
+        return
+      }
+      log.error(
+        "left",
+        "left at once; \(counted(left, "segment")) and the open one not uploaded and kept in \(spool); to send: \(command)"
+      )
+    }
     let recording = configuration.recording
     let metrics = try MetricsThread(arguments.telling.metrics, log) { [sending] in
       Metrics(recording: recording, recorded: recorder.progress(), upload: sending?.uploader.progress)
@@ -81,8 +92,9 @@ enum RecordCommand: Command {
     defer { metrics.end() }
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
-      uploadCommand: command.map(quoted).joined(separator: " "), hasVideo: configuration.video != .none,
-      isRealTime: configuration.isPaced || inputs.inputs.contains(where: comesInRealTime), log: log)
+      uploadCommand: command, hasVideo: configuration.video != .none,
+      isRealTime: configuration.isPaced || inputs.inputs.contains(where: comesInRealTime),
+      isLive: inputs.inputs.contains(where: comesInRealTime), log: log)
     return try session.run()
   }
 }

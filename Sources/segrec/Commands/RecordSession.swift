@@ -15,6 +15,8 @@ struct RecordSession {
   let hasVideo: Bool
   /// The input comes at the pace of a clock: a device, a stream, a file that is paced.
   let isRealTime: Bool
+  /// It is expected to go on until it is told to stop: a device, a live stream.
+  let isLive: Bool
   let log: Log
 
   func run() throws(Failure) -> ExitCode {
@@ -39,13 +41,29 @@ struct RecordSession {
       }
       throw Failure(exitCode(of: error), error.description)
     }
+    let failure = lostInput(outcome)
     switch upload {
-    case nil: return .success
-    case .failure(let error): throw Failure(segrec.exitCode(of: error), "\(error)")
+    case nil: break
+    case .failure(let error):
+      throw Failure(
+        segrec.exitCode(of: error), "\(error); all segments are kept in \(spool); to send: \(uploadCommand)")
     case .success(let summary):
-      if let rest = shortfall(summary, spool: spool, command: uploadCommand) { throw rest }
-      return .success
+      if let rest = shortfall(summary, spool: spool, command: uploadCommand) {
+        if let failure { log.warning("input", failure.message) }
+        throw rest
+      }
     }
+    if let failure { throw failure }
+    return .success
+  }
+
+  /// A live input has ended by itself: whoever recorded it has less than was wanted, and a service must start again.
+  private func lostInput(_ outcome: Result<RecordingSummary, RecordingError>) -> Failure? {
+    guard isLive, case .success(let summary) = outcome, summary.ending == .inputEnded else { return nil }
+    let length = spokenDuration(.milliseconds(summary.progress.ticks / 90))
+    return Failure(
+      .unavailable,
+      "the live input ended by itself after \(length), which are recorded; --reconnect goes on when it is back")
   }
 
   /// Lets the upload send what is left, for as long as it was told.

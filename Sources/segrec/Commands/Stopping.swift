@@ -8,6 +8,7 @@ final class Stopping: Sendable {
   private struct State {
     var requests = 0
     var reaction: (@Sendable () -> Void)?
+    var farewell: (@Sendable () -> Void)?
   }
 
   private let state: Monitor<State>
@@ -18,11 +19,14 @@ final class Stopping: Sendable {
     self.state = state
     do throws(SystemError) {
       watcher = try SignalWatcher { _ in
-        let (count, reaction) = state.withLock { state in
+        let (count, reaction, farewell) = state.withLock { state in
           state.requests += 1
-          return (state.requests, state.reaction)
+          return (state.requests, state.reaction, state.farewell)
         }
-        if count > 1 { Exit.atOnce(ExitCode.temporaryFailure.rawValue) }
+        if count > 1 {
+          farewell?()
+          Exit.atOnce(ExitCode.temporaryFailure.rawValue)
+        }
         reaction?()
       }
     } catch {
@@ -39,6 +43,11 @@ final class Stopping: Sendable {
       return state.requests > 0
     }
     if isLate { reaction() }
+  }
+
+  /// Calls `farewell` on the second request, just before leaving: for the last line. It must not wait.
+  func onSecondRequest(_ farewell: @escaping @Sendable () -> Void) {
+    state.withLock { $0.farewell = farewell }
   }
 
   /// Waits for the first request.

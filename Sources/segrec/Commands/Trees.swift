@@ -28,7 +28,7 @@ func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
 
 func exitCode(of error: UploadError) -> ExitCode {
   switch error {
-  case .misconfigured: .unavailable
+  case .misconfigured: .usage
   case .target: .cannotCreate
   case .spool(let cause):
     cause.systemError?.isDiskFailure == true ? .ioError : exitCode(of: cause, reading: false)

@@ -124,6 +124,18 @@ struct UploadArguments {
     }
   }
 
+  /// The command that sends a spool later, to the same place and as the same person, as a shell reads it. Secrets are not
+  /// in it: what came from the environment still comes from there.
+  func command(spool: String) -> String {
+    var words = ["segrec", "upload", "--spool", spool, "--upload", address ?? "URL"]
+    let files = [
+      ("--token-file", tokenFile), ("--netrc-file", netrcFile), ("--cert", certificate), ("--key", key),
+      ("--cacert", authorities), ("--s3-endpoint", s3Endpoint), ("--s3-region", s3Region),
+    ]
+    for case (let option, let value?) in files { words += [option, value] }
+    return words.map(quoted).joined(separator: " ")
+  }
+
   /// Nil where there is no `--upload`.
   func optionalConfiguration() throws(Failure) -> (configuration: UploadConfiguration, secrets: [String])? {
     guard let address else { return nil }

@@ -103,8 +103,7 @@ enum UploadCommand: Command {
         "sent": .init(summary.sent), "bytes": .init(summary.sentBytes), "unsent": .init(summary.remaining),
         "refused": .init(summary.refused),
       ])
-    let command = ["segrec", "upload", "--spool", spool, "--upload", arguments.upload.address ?? "URL"]
-    if let rest = shortfall(summary, spool: spool, command: command.map(quoted).joined(separator: " ")) {
+    if let rest = shortfall(summary, spool: spool, command: arguments.upload.command(spool: spool)) {
       throw Failure(rest.code, redaction.masked(rest.message))
     }
     return .success

@@ -18,18 +18,25 @@ struct LiveStatus: Equatable {
   var hasVideo = true
 }
 
-/// Renders the live line within a terminal's width; the state stands first, so that it is never what is cut off.
+/// Renders the live line within a terminal's width. Where it is narrow, what matters least is left out first: the state,
+/// the time and the backlog stay longest.
 ///
 /// - Parameter width: columns; the result never has more, so that the line does not wrap.
 func renderLiveLine(_ status: LiveStatus, width: Int) -> String {
-  var parts = [status.state, clockText(status.time)]
+  // What stands where, and how much it matters.
+  var parts = [(status.state, 9), (clockText(status.time), 8)]
   if status.hasVideo {
-    parts.append("\(oneDecimal(status.framesPerSecond)) fps")
-    parts.append("dropped \(status.dropped)")
-    parts.append("refilled \(status.refilled)")
+    parts.append(("\(oneDecimal(status.framesPerSecond)) fps", 3))
+    parts.append(("dropped \(status.dropped)", 5))
+    parts.append(("refilled \(status.refilled)", 1))
   }
-  parts.append(bitrateText(status.bitrate))
-  parts.append("segments \(status.segments)")
-  if let backlog = status.backlog { parts.append("backlog \(backlog)") }
-  return String(parts.filter { !$0.isEmpty }.joined(separator: "  ").prefix(max(0, width)))
+  parts.append((bitrateText(status.bitrate), 2))
+  parts.append(("segments \(status.segments)", 4))
+  if let backlog = status.backlog { parts.append(("backlog \(backlog)", 7)) }
+  parts.removeAll { $0.0.isEmpty }
+  func joined() -> String { parts.map(\.0).joined(separator: "  ") }
+  while joined().count > width, parts.count > 1, let least = parts.indices.min(by: { parts[$0].1 < parts[$1].1 }) {
+    parts.remove(at: least)
+  }
+  return String(joined().prefix(max(0, width)))
 }

@@ -34,6 +34,16 @@ import Testing
     (
       ["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "http://u:geheim@h/"], 64, "--netrc-file"
     ),
+    (
+      [
+        "record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "http://h/", "--token-file",
+        "@/empty.mp4",
+      ], 64, "empty.mp4"
+    ),
+    (
+      ["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "s3://bucket/x"], 64, "AWS_ACCESS_KEY_ID"
+    ),
+    (["upload", "--spool", "@", "--upload", "s3://bucket/x"], 64, "AWS_ACCESS_KEY_ID"),
     (["record", "--input", "rtsp://${NO_SUCH_VARIABLE}@h/"], 64, "NO_SUCH_VARIABLE"),
     (["record", "--input", "x", "--recording", "../up"], 64, "--recording"),
     (["upload", "--spool", "@/nothing", "--upload", "http://127.0.0.1:1"], 66, "nothing"),
@@ -53,7 +63,10 @@ import Testing
     let arguments = words.map { $0.replacingOccurrences(of: "@/", with: directory.path + "/") }
       .map { $0 == "@" ? directory.path : $0 }
     let result = try Program.run(
-      segrecBinary, arguments + spool, environment: ["SEGREC_TOKEN": nil, "NO_SUCH_VARIABLE": nil], seconds: 20)
+      segrecBinary, arguments + spool,
+      environment: [
+        "SEGREC_TOKEN": nil, "NO_SUCH_VARIABLE": nil, "AWS_ACCESS_KEY_ID": nil, "HOME": directory.path,
+      ], seconds: 20)
     #expect(result.status == code, "\(result.errors)")
     let lines = result.errors.split(separator: "\n")
     #expect(lines.count == 1, "\(result.errors)")

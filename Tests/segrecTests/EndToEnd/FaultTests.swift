@@ -110,6 +110,27 @@ import Testing
     #expect(try program.wait().status == 0)
   }
 
+  @Test func `a second request leaves at once and says what is left and how to send it`() throws {
+    let program = try Program(
+      segrecBinary,
+      [
+        "record", "--input-format", "lavfi", "--input", "testsrc2=size=160x90:rate=10", "--realtime", "--recording",
+        "talk", "--segment-duration", "1s", "--spool", directory.file("spool"), "--upload", "http://127.0.0.1:1",
+        "--drain-timeout", "60s",
+      ])
+    try program.wait(for: "segment 1 recorded")
+    program.send(signal: SIGINT)
+    #expect(eventually(within: 10) { directory.files(below: "spool").contains { $0.hasSuffix(".end") } })
+    program.send(signal: SIGINT)
+    let result = try program.wait(seconds: 5)
+    #expect(result.status == 75)
+    let last = try #require(result.errors.split(separator: "\n").last)
+    #expect(last.contains("segments"), "\(result.errors)")
+    #expect(
+      last.hasSuffix("to send: segrec upload --spool \(directory.file("spool")) --upload http://127.0.0.1:1"),
+      "\(result.errors)")
+  }
+
   @Test(arguments: [SIGINT, SIGTERM])
   func `a request to stop ends a playable recording`(signal: Int32) throws {
     let origin = try Origin(root: directory.file("root"))
