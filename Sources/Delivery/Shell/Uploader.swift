@@ -45,7 +45,12 @@ package final class Uploader: Sendable {
   ///
   /// - Parameter recording: only this one; nil for all of the spool.
   package func run(_ mode: Mode, recording: RecordingName? = nil) throws(UploadError) -> UploadSummary {
-    let target = try prepared.withLock({ $0.take() }) ?? Uploader.makeTarget(configuration)
+    let target: any DeliveryTarget
+    if let ready = prepared.withLock({ $0.take() }) {
+      target = ready
+    } else {
+      target = try Uploader.makeTarget(configuration)
+    }
     defer { target.stop() }
     let inbox = inbox
     let watcher: NetworkWatcher?

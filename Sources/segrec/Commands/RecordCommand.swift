@@ -75,14 +75,14 @@ enum RecordCommand: Command {
     stopping.onRequest { recorder.requestStop() }
     let command = arguments.upload.command(spool: spool)
     stopping.onSecondRequest { [sending] in
-      guard let left = sending?.uploader.progress.backlogSegments else {
+      guard let sent = sending?.uploader.progress.sent else {
         log.error(
           "left", "left at once; the next segrec record --spool \(quoted(spool)) saves what the open segment holds")
         return
       }
       log.error(
         "left",
-        "left at once; \(counted(left, "segment")) and the open one not uploaded and kept in \(spool); to send: \(command)"
+        "left at once; \(counted(recorder.progress().segments - sent, "segment")) not uploaded and kept in \(spool); to send: \(command)"
       )
     }
     let recording = configuration.recording

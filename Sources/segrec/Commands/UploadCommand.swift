@@ -62,6 +62,10 @@ enum UploadCommand: Command {
     let sending = try Sending(
       configuration, tree: tree, recording: nil, mode: arguments.isFollowing ? .follow : .drain, log: log)
     stopping.onRequest { sending.uploader.stop() }
+    stopping.onSecondRequest {
+      let left = counted(sending.uploader.progress.backlogSegments, "segment")
+      log.error("left", "left at once; \(left) not uploaded and kept in \(spool)")
+    }
     let line = LiveLineThread(log) { _ in status(sending.uploader.progress) }
     defer { line.end() }
     let keeper = arguments.upload.limits == SpoolLimits() ? nil : SpoolKeeper(tree, arguments.upload.limits, log)

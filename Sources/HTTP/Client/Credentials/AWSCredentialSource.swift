@@ -50,7 +50,13 @@ package struct AWSCredentialSource: Sendable, Equatable {
     }
     if let endpoint { return try fetch(endpoint) }
     guard let sharedFile else { throw AWSCredentialSource.missing("no keys") }
-    let values = AWSCredentialSource.section(profile, of: try CredentialSource.read(sharedFile))
+    let text: String
+    do throws(ClientError) {
+      text = try CredentialSource.read(sharedFile)
+    } catch {
+      throw AWSCredentialSource.missing("no keys in the environment, and \(error)")
+    }
+    let values = AWSCredentialSource.section(profile, of: text)
     guard let accessKey = values["aws_access_key_id"], let secretKey = values["aws_secret_access_key"] else {
       throw AWSCredentialSource.missing("no keys for profile \(profile) in \(sharedFile)")
     }
