@@ -4,10 +4,14 @@ import Storage
 
 extension Tree {
   /// Puts a whole file in its place.
+  /// - Throws: `taken` where another file has the number, or the run was closed before it.
   func store(_ path: EntryPath, _ bytes: [UInt8]) throws(StorageError) {
     var file = try receive(path)
     try unsafe file.append(bytes.span.bytes)
-    if try file.commit() == .conflict { throw .taken(path: self.path(of: path)) }
+    switch try file.commit() {
+    case .stored, .same: return
+    case .conflict, .closed: throw .taken(path: self.path(of: path))
+    }
   }
 
   /// A small file of a run; nil when it is not there.

@@ -126,16 +126,18 @@ struct PieceRun {
     do throws(PieceError) {
       for entry in try convert(number, piece) { made.append(Made(entry: entry.entry, run: entry.key.run, at: time)) }
     } catch {
+      let reason: String
       switch error {
+      case .storage(.taken): reason = "its number is taken, or its run was closed before it"
       case .storage(let error):
         if error.isMissing { return }
         throw error
-      case .unusable(let reason):
-        log.warning(
-          "piece", "piece \(number) of \(key) cannot be used and is a gap: \(reason)",
-          ["recording": .init(key.recording), "run": .init(key.run), "sequence": .init(number)])
-        return try tree.move(piece, to: .refused)
+      case .unusable(let why): reason = why
       }
+      log.warning(
+        "piece", "piece \(number) of \(key) cannot be used and is a gap: \(reason)",
+        ["recording": .init(key.recording), "run": .init(key.run), "sequence": .init(number)])
+      return try tree.move(piece, to: .refused)
     }
     try tree.move(piece, to: .pieces)
   }
