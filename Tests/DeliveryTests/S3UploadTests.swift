@@ -99,28 +99,4 @@ import Testing
     configuration.credentials.aws?.sharedFile = file
     #expect(try upload(configuration).isComplete)
   }
-
-  /// `weed server -s3` (SeaweedFS), started by scripts/test with a bucket "bkt"; its address is in the environment.
-  static let seaweed = ProcessInfo.processInfo.environment["SEGREC_TEST_S3"]
-
-  @Test(.enabled(if: seaweed != nil)) func `a real SeaweedFS takes it, once and again`() throws {
-    try spool.addRun(segments: 6, size: 300_000)
-    let endpoint = try #require(Self.seaweed)
-    var configuration = try configuration(endpoint, bucket: "bkt/a+b c/\(UInt64.random(in: 0 ... .max))")
-    configuration.client.stallLimit = .seconds(10)
-    configuration.policy.answerLimit = .seconds(10)
-    #expect(try upload(configuration).isComplete)
-    // The same again from a spool that knows nothing of it: every object is there, and the same.
-    let second = try SpoolFixture()
-    try second.addRun(segments: 6, size: 300_000)
-    let summary = try Uploader(configuration, tree: second.tree, log: kept.log).run(.drain)
-    #expect(summary.isComplete && summary.sent == 6, "\(summary) \(kept.events.last?.message ?? "")")
-    var wrong = configuration
-    wrong.credentials.aws?.secretKey = "wrong"
-    wrong.drainTimeout = .milliseconds(1500)
-    let third = try SpoolFixture()
-    try third.addRun(segments: 1)
-    let refused = try Uploader(wrong, tree: third.tree, log: kept.log).run(.drain)
-    #expect(refused.refusal?.contains("SignatureDoesNotMatch") == true, "\(refused)")
-  }
 }
