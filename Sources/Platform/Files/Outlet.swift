@@ -14,7 +14,7 @@ package struct Outlet: ~Copyable, Sendable {
     let isSocket = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     let number =
       isSocket
-      ? socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      ? UnixSocket.make()
       : unsafe Glibc.open(path, O_WRONLY | O_NONBLOCK | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o644)
     guard number >= 0 else {
       if errno == ENXIO { return nil }
@@ -41,7 +41,7 @@ package struct Outlet: ~Copyable, Sendable {
   }
 
   private static func connect(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> Bool {
-    let result = try unsafe UnixAddress.with(descriptor.path, "connect to") { address, length in
+    let result = try unsafe UnixSocket.withAddress(descriptor.path, "connect to") { address, length in
       unsafe Glibc.connect(descriptor.number, address, length)
     }
     if result == 0 { return true }

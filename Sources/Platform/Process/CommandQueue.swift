@@ -63,15 +63,7 @@ package final class CommandQueue: Sendable {
   ///
   /// - Returns: what `waitpid` tells; -1 when it could not be started or had to be killed.
   private static func run(_ command: String, _ variables: [String], _ item: Item, _ work: Work) -> Int32 {
-    // A socket pair takes a line at once as a pipe does, and is made close-on-exec in one step; pipe2 is hidden from Swift.
-    var pair: (Int32, Int32) = (-1, -1)
-    let made = unsafe withUnsafeMutablePointer(to: &pair) { pair in
-      unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) {
-        unsafe socketpair(
-          AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, $0)
-      }
-    }
-    guard made == 0 else { return -1 }
+    guard let pair = UnixSocket.makePair() else { return -1 }
     let input = FileDescriptor(owning: pair.0, path: "line")
     let output = FileDescriptor(owning: pair.1, path: "line")
     // Written before the process starts: a line is much shorter than a socket's buffer, so nothing waits.

@@ -29,11 +29,10 @@ package final class LineSocket: Sendable {
   ///
   /// - Throws: `EADDRINUSE` when somebody listens there or another kind of file stands there.
   package init(path: String) throws(SystemError) {
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let listener = FileDescriptor(
-      owning: try checked("make", "a socket") { socket(AF_UNIX, type, 0) }, path: path)
+      owning: try checked("make", "a socket") { UnixSocket.make() }, path: path)
     if try LineSocket.isAbandoned(path) { _ = unsafe unlink(path) }
-    let bound = try unsafe UnixAddress.with(path, "listen at") { address, length in
+    let bound = try unsafe UnixSocket.withAddress(path, "listen at") { address, length in
       unsafe bind(listener.number, address, length)
     }
     guard bound == 0, listen(listener.number, 16) == 0 else {
@@ -81,10 +80,8 @@ package final class LineSocket: Sendable {
     var status = stat()
     guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return false }
     let probe = FileDescriptor(
-      owning: try checked("make", "a socket") {
-        socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-      }, path: path)
-    let result = try unsafe UnixAddress.with(path, "connect to") { address, length in
+      owning: try checked("make", "a socket") { UnixSocket.make() }, path: path)
+    let result = try unsafe UnixSocket.withAddress(path, "connect to") { address, length in
       unsafe connect(probe.number, address, length)
     }
     return result == -1 && errno == ECONNREFUSED

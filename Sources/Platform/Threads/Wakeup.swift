@@ -2,21 +2,14 @@ import Glibc
 
 /// Wakes a thread that waits for descriptors. Any number of signals before the next `clear` count as one.
 ///
-/// A socket pair, because `eventfd` is hidden from Swift's Glibc module; unlike a pipe it is made close-on-exec in one
-/// step.
+/// A pair of sockets, for the reasons that `UnixSocket.makePair` gives.
 package final class Wakeup: Sendable {
   private let reader: FileDescriptor
   private let writer: FileDescriptor
 
   package init() throws(SystemError) {
-    var pair: (Int32, Int32) = (-1, -1)
-    try checked("make", "a wake-up") {
-      unsafe withUnsafeMutablePointer(to: &pair) { pair in
-        unsafe pair.withMemoryRebound(to: Int32.self, capacity: 2) { numbers in
-          unsafe socketpair(
-            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, numbers)
-        }
-      }
+    guard let pair = UnixSocket.makePair() else {
+      throw SystemError(operation: "make", subject: "a wake-up", code: errno)
     }
     reader = FileDescriptor(owning: pair.0, path: "wake-up")
     writer = FileDescriptor(owning: pair.1, path: "wake-up")
