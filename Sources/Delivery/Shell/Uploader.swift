@@ -32,7 +32,6 @@ package final class Uploader: Sendable {
     onLadder: @escaping @Sendable (Ladder.Level) -> Void = { _ in }
   ) throws(UploadError) {
     try configuration.validate()
-    if let directory = configuration.target.directory { try DirectoryTarget.check(directory) }
     self.configuration = configuration
     self.tree = tree
     self.log = log

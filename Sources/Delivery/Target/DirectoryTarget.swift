@@ -20,6 +20,8 @@ final class DirectoryTarget: DeliveryTarget {
   private let writer: DirectoryWriter
   private let thread: Platform.Thread
 
+  /// The directory itself must be there: where it is the place of a disk that is not mounted, making it would fill the
+  /// disk below.
   init(root: String) throws(UploadError) {
     name = "file://\(root)"
     let jobs = HandoffQueue<Job>(capacity: DirectoryTarget.capacity)
@@ -36,16 +38,6 @@ final class DirectoryTarget: DeliveryTarget {
       }
     } catch {
       throw DirectoryTarget.unusable(root, error)
-    }
-  }
-
-  /// The directory itself must be there: where it is the place of a disk that is not mounted, making it would fill the
-  /// disk below.
-  static func check(_ root: String) throws(UploadError) {
-    do throws(StorageError) {
-      _ = try Tree(root: root, create: false)
-    } catch {
-      throw unusable(root, error)
     }
   }
 
