@@ -85,7 +85,7 @@ private func expectAll(
     let thread = try Platform.Thread("upload") {
       summary.withLock { $0 = (try? uploader.run(.drain)) ?? UploadSummary() }
     }
-    while uploader.progress.retries < 3 { usleep(10_000) }
+    #expect(eventually(within: 60) { uploader.progress.retries >= 3 })
     #expect(uploader.progress.state == .unreachable)
     #expect(uploader.progress.backlogSegments == 6)
     try server.comeBack()
@@ -152,7 +152,7 @@ private func expectAll(
       summary.withLock { $0 = (try? uploader.run(.drain)) ?? UploadSummary() }
     }
     server.wait { !$0.exchanges.isEmpty }
-    while uploader.progress.state != .paused { usleep(10_000) }
+    #expect(eventually(within: 60) { uploader.progress.state == .paused })
     try Data("right\n".utf8).write(to: URL(fileURLWithPath: tokenFile), options: .atomic)
     thread.join()
     expectAll(server, segments: 4)
