@@ -90,11 +90,11 @@ enum RecordCommand: Command {
       Metrics(recording: recording, recorded: recorder.progress(), upload: sending?.uploader.progress)
     }
     defer { metrics.end() }
+    let isLive = inputs.inputs.contains(where: comesInRealTime)
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
       uploadCommand: command, hasVideo: configuration.video != .none,
-      isRealTime: configuration.isPaced || inputs.inputs.contains(where: comesInRealTime),
-      isLive: inputs.inputs.contains(where: comesInRealTime), log: log)
+      isRealTime: configuration.isPaced || isLive, isLive: isLive, log: log)
     return try session.run()
   }
 }

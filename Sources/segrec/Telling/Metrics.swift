@@ -13,8 +13,12 @@ struct Metrics {
   var text: String {
     var lines: [String] = []
     let label = recording.map { "{recording=\"\($0)\"}" } ?? ""
+    func explain(_ name: String, _ type: String, _ help: String) {
+      lines.append("# HELP segrec_\(name) \(help)\n# TYPE segrec_\(name) \(type)\n")
+    }
     func add(_ name: String, _ type: String, _ help: String, _ value: String) {
-      lines.append("# HELP segrec_\(name) \(help)\n# TYPE segrec_\(name) \(type)\nsegrec_\(name)\(label) \(value)\n")
+      explain(name, type, help)
+      lines.append("segrec_\(name)\(label) \(value)\n")
     }
     if let recorded {
       add("recorded_seconds", "counter", "Media committed.", "\(Double(recorded.ticks) / 90_000)")
@@ -34,13 +38,13 @@ struct Metrics {
       if let goodput = upload.goodput {
         add("goodput_bits_per_second", "gauge", "What the server takes while something is sent.", "\(goodput)")
       }
-      lines.append("# HELP segrec_upload_state How the upload stands.\n# TYPE segrec_upload_state gauge\n")
+      explain("upload_state", "gauge", "How the upload stands.")
       let owner = recording.map { "recording=\"\($0)\"," } ?? ""
       for state in Metrics.states {
         lines.append("segrec_upload_state{\(owner)state=\"\(state.rawValue)\"} \(state == upload.state ? 1 : 0)\n")
       }
       if let ladder = upload.ladder {
-        lines.append("# HELP segrec_ladder_level What the network allows.\n# TYPE segrec_ladder_level gauge\n")
+        explain("ladder_level", "gauge", "What the network allows.")
         lines.append("segrec_ladder_level{\(owner)level=\"\(ladder)\"} 1\n")
       }
     }
