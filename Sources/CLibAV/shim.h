@@ -20,6 +20,7 @@
 #include <libavutil/time.h>
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
+#include <sys/prctl.h>
 
 static const int64_t segrec_AV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static const int segrec_AVERROR_EOF = AVERROR_EOF;
@@ -42,3 +43,6 @@ static const int segrec_AVERROR_HTTP_FORBIDDEN = AVERROR_HTTP_FORBIDDEN;
 static const int segrec_AVERROR_HTTP_NOT_FOUND = AVERROR_HTTP_NOT_FOUND;
 static const int segrec_AVERROR_HTTP_OTHER_4XX = AVERROR_HTTP_OTHER_4XX;
 static const int segrec_AVERROR_HTTP_SERVER_ERROR = AVERROR_HTTP_SERVER_ERROR;
+
+// x264 asks for huge pages (madvise), which round each of its planes and each thread's stack up to 2 MB.
+static inline void segrec_refuse_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }

@@ -218,6 +218,17 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     #expect(feed.timeline.repairs == 0)
   }
 
+  @Test func `a presentation time that is missing is as far from its decode time as the others are`() {
+    var feed = Feed([video], .stored)
+    for (index, pts) in ([3600, 7200, nil, 14_400] as [Int64?]).enumerated() {
+      let times = SourceTimes(pts: pts, dts: Int64(index) * 3600, duration: 3600)
+      feed.take(feed.timeline.place(times, track: 0))
+    }
+    feed.finish()
+    #expect(feed.placed[0].map(\.pts) == [0, 3600, 7200, 10_800])
+    #expect(feed.timeline.repairs == 0)
+  }
+
   @Test func `equal and backward decode times are moved on by a tick`() {
     var feed = Feed([video], .stored)
     for time in [0, 3600, 3600, 3600, 7200, 5000, 10_800] as [Int64] { feed.place(time) }

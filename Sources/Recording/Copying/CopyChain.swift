@@ -84,7 +84,7 @@ final class CopyChain: TrackChain {
     }
   }
 
-  private func endRun() {
+  func endRun() {
     release(next: .other)
     if let run { _ = session.put(.end(track: track, run: run)) }
     run = nil

@@ -14,6 +14,9 @@ final class PictureChain: TrackChain {
   private var graph: FilterGraph?
   private var form: FilterInput?
   private var rotation: Rotation
+  /// What came while the input was being looked at comes all at once, and so does not count as too much.
+  private static let settling: Duration = .seconds(3)
+  private var opened = ContinuousClock.now
   private var isInterlaced = false
   /// Fixed with the first frame: a source that changes its size is fitted in.
   private var size: (width: Int, height: Int)?
@@ -60,10 +63,14 @@ final class PictureChain: TrackChain {
     if let run { try drain(run) }
   }
 
-  func reopen(_ stream: StreamInfo) throws(RecordingError) {
+  func endRun() throws(RecordingError) {
     if let run { try drain(run) }
     run = nil
     _ = frames.put(.endOfRun)
+  }
+
+  func reopen(_ stream: StreamInfo) throws(RecordingError) {
+    opened = .now
     self.stream = stream
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
@@ -162,7 +169,7 @@ final class PictureChain: TrackChain {
     while true {
       var made = try media { () throws(AVError) in try Frame() }
       guard try media({ () throws(AVError) in try graph?.receive(into: &made) }) == .produced else { return }
-      if isLive {
+      if isLive && .now - opened > Self.settling {
         let dropped = frames.putDroppingOldest(.frame(made, run: run)) ?? 0
         if dropped > 0 { session.meter.add { $0.dropped += Int64(dropped) } }
       } else {

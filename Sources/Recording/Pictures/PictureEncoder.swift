@@ -193,6 +193,8 @@ final class PictureEncoder: @unchecked Sendable {
     // A frame may be on its way.
     guard now >= lastTime + interval + 2 * refill.frame else { return }
     try fill(before: now)
+    // Where the source is away, the other tracks go on for as long.
+    if let run { session.noteEnd(lastTime + refill.frame, of: run) }
   }
 
   private func repeatLast(at time: Int64) throws(RecordingError) {

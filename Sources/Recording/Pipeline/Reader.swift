@@ -182,6 +182,7 @@ final class Reader: @unchecked Sendable {
         "source", "\(failure?.message ?? "\(name) has ended"); opening it again",
         ["input": .text(name.description)])
       input = nil
+      for source in sources { try source.chain.endRun() }
       guard try reopen(&backoff, lasted: ContinuousClock.now - began) else { return }
     }
   }
@@ -374,7 +375,9 @@ final class Reader: @unchecked Sendable {
   }
 
   private func start(_ run: Int) throws(RecordingError) {
-    let end = sources.map(\.end).max() ?? 0
+    let read = sources.map(\.end).max() ?? 0
+    // The last picture may have been shown for longer, while the source was away.
+    let end = startedRun.map { max(read, session.end(of: $0)) } ?? 0
     consumed += end
     startedRun = run
     limit = session.setConsumed(consumed, before: run)
@@ -390,7 +393,7 @@ final class Reader: @unchecked Sendable {
       // Sound is there from the first tick, if need be as silence.
       try (source.chain as? SoundChain)?.begin(run)
     }
-    try microphone?.begin(run, endingAt: min(end, session.end(of: run - 1)))
+    try microphone?.begin(run, endingAt: end)
   }
 
   /// The wall-clock time that the run's origin stands for.

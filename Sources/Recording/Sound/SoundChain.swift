@@ -23,7 +23,6 @@ final class SoundChain: TrackChain {
   }
 
   func reopen(_ stream: StreamInfo) throws(RecordingError) {
-    try endRun()
     try source.reopen(stream)
   }
 
@@ -41,7 +40,7 @@ final class SoundChain: TrackChain {
     try track.begin(run)
   }
 
-  private func endRun() throws(RecordingError) {
+  func endRun() throws(RecordingError) {
     guard let run = track.run else { return }
     var failure: RecordingError?
     do throws(RecordingError) {

@@ -23,6 +23,9 @@ struct TimelineTrackState: Sendable {
 
   private var unwrapper: Unwrapper
   private var lastSeen: Int64?
+  /// Presentation less decode time, where that has been one and the same so far.
+  private var delay: Int64?
+  private var delayVaries = false
   private var lastArrival: Duration?
   /// Source's time of the run's origin.
   private var offset: Int64 = 0
@@ -52,7 +55,13 @@ struct TimelineTrackState: Sendable {
     var pts: Int64
     if let decoded {
       dts = unwrapper.unwrap(decoded)
-      pts = presented.map { unwrapper.align(pts: $0, raw: decoded, unwrapped: dts) } ?? dts
+      if let presented {
+        pts = unwrapper.align(pts: presented, raw: decoded, unwrapped: dts)
+        if let delay, delay != pts - dts { delayVaries = true }
+        delay = pts - dts
+      } else {
+        pts = dts + (delayVaries ? 0 : delay ?? 0)
+      }
     } else if let presented {
       // Matroska stores presentation times only, and libav works the decode times out with some delay.
       pts = unwrapper.unwrap(presented)

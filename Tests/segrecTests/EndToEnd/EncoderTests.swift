@@ -73,3 +73,60 @@ import Testing
     #expect(result.status == 0, "\(result.errors)")
   }
 }
+
+/// A live source that goes away and comes back.
+@Suite struct `A live source` {
+  private let directory: TemporaryDirectory
+  private let address = "udp://127.0.0.1:\(Int.random(in: 20_000...60_000))"
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  private func camera() throws -> Program {
+    try Program(
+      "ffmpeg",
+      [
+        "-nostdin", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=25", "-f", "lavfi", "-i", "sine",
+        "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-f", "mpegts", address,
+      ])
+  }
+
+  @Test func `that is away for a while goes on in a new run, and its tracks end together`() throws {
+    var source = try camera()
+    defer { source.send(signal: SIGKILL) }
+    let program = try Program(
+      segrecBinary,
+      [
+        "record", "--recording", "away", "--spool", directory.file("spool"), "--input", address, "--reconnect",
+        "--input-timeout", "1s", "--segment-duration", "1s",
+      ])
+    try program.wait(for: "segment 0 recorded")
+    source.send(signal: SIGKILL)
+    try program.wait(for: "nothing came in time; opening it again")
+    source = try camera()
+    try program.wait(for: " is back")
+    let recorded = directory.files(below: "spool").filter { $0.hasSuffix(".m4s") }.count
+    #expect(
+      eventually(within: 20) {
+        directory.files(below: "spool").filter { $0.hasSuffix(".m4s") }.count > recorded + 1
+      })
+    program.send(signal: SIGTERM)
+    let result = try program.wait(seconds: 20)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(!result.errors.contains("cannot keep up"), "what waited at the start is no load")
+    let files = directory.files(below: "spool")
+    #expect(files.filter { $0.hasSuffix(".next") }.count == 1 && files.filter { $0.hasSuffix(".end") }.count == 1)
+    // Of the first run.
+    let start = try #require(files.first { $0.hasSuffix("init.mp4") })
+    let segments = files.filter { $0.hasPrefix(start.dropLast("init.mp4".count)) && $0.hasSuffix(".m4s") }
+    var bytes = Data()
+    for name in [start] + segments {
+      bytes += try Data(contentsOf: URL(fileURLWithPath: directory.file("spool/\(name)")))
+    }
+    try bytes.write(to: URL(fileURLWithPath: directory.file("run.mp4")))
+    let video = try #require(try Media.stream(directory.file("run.mp4"), "v"))
+    let sound = try #require(try Media.stream(directory.file("run.mp4"), "a"))
+    #expect(abs(video.start + video.duration - sound.start - sound.duration) < 0.1)
+  }
+}
