@@ -130,6 +130,13 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect(recorded.runs.first?.ticks.first == 450_000)
   }
 
+  @Test func `the last picture is shown to the end of the duration, where the next one comes after it`() throws {
+    let recorded = try Recorded("testsrc2=size=320x180:rate=25,select=lt(t\\,2.8)+gte(t\\,3.1)", format: "lavfi") {
+      $0.duration = .seconds(3)
+    }
+    #expect(recorded.summary?.progress.ticks == 270_000)
+  }
+
   @Test func `a duration is kept to in both tracks`() throws {
     let recorded = try Recorded(Generated.flash(seconds: 60), format: "lavfi") { $0.duration = .milliseconds(6400) }
     #expect(recorded.summary?.ending == .durationReached)

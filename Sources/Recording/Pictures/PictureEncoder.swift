@@ -284,8 +284,7 @@ final class PictureEncoder: @unchecked Sendable {
     guard let run, encoder != nil else { return }
     let usual = lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame
     var end = lastTime + usual
-    // Sound that goes on for longer than players notice gets the last picture with it.
-    if isLast { end = session.end(of: run) - end > Self.noticeable ? session.end(of: run) : end }
+    if isLast { end = max(end, shownUntil(session.end(of: run), of: run, after: end)) }
     try fill(before: end)
     // Players that go by the nominal rate, as libav's do, take the last frame for a short one: it is shown once more.
     if end - lastTime >= 2 * refill.frame { try repeatLast(at: end - refill.frame) }
@@ -298,6 +297,12 @@ final class PictureEncoder: @unchecked Sendable {
     bitRate = nil
     self.run = nil
     _ = session.put(.end(track: plan.track, run: run))
+  }
+
+  /// How far the last picture is shown: to the end of sound that goes on for longer than players notice, and to the end
+  /// of `--duration`, whose next picture was read, and belongs behind it.
+  private func shownUntil(_ longest: Int64, of run: Int, after end: Int64) -> Int64 {
+    longest - end > Self.noticeable || longest == session.limit(of: run) ? longest : end
   }
 
   private func open(_ frame: borrowing Frame) throws(RecordingError) -> VideoEncoder {
