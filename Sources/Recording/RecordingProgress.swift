@@ -26,6 +26,8 @@ package struct RecordingProgress: Equatable, Sendable {
   package var damaged: Int64 = 0
   /// Times of packets that were put right.
   package var repaired: Int64 = 0
+  /// An input comes at the pace of a clock of its own, read or not: a capture device, a live stream.
+  package var isLive = false
   /// Frames per second that reach the encoder now; 0 when unknown.
   package var frameRate: Double = 0
 

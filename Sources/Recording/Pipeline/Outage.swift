@@ -75,7 +75,7 @@ extension Session {
       do throws(StorageError) {
         return try keeper.makeRoom(for: bytes)
       } catch {
-        guard error.isFull, keeper.waitsForRoom, !isLive.load(ordering: .relaxed), !isStopping else {
+        guard error.isFull, keeper.waitsForRoom, !meter.value.isLive, !isStopping else {
           throw RecordingError(error)
         }
         if !hasTold { log.warning("spool-full", "\(error); recording waits for room") }

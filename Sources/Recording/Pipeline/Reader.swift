@@ -117,7 +117,7 @@ final class Reader: @unchecked Sendable {
     self.isAlone = isAlone
     name = input.name
     isLive = input.isLive
-    if input.isLive { session.isLive.store(true, ordering: .relaxed) }
+    if input.isLive { session.meter.add { $0.isLive = true } }
     timeline = Reader.timeline(sources, input, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
     self.input = consume input

@@ -15,8 +15,6 @@ final class Session: Sendable {
   let microphoneOutput: HandoffQueue<TrackItem>
   private let state: Monitor<State>
   let started = ContinuousClock.now
-  /// An input goes on whether it is read or not.
-  let isLive = Atomic(false)
   /// A run says that another follows, which may not come; or it could not be closed for want of room.
   let needsRecovery = Atomic(false)
   /// What the encoder of the picture was opened with, in bits per second; 0 before.

@@ -90,11 +90,10 @@ enum RecordCommand: Command {
       Metrics(recording: recording, recorded: recorder.progress(), upload: sending?.uploader.progress)
     }
     defer { metrics.end() }
-    let isLive = inputs.inputs.contains(where: comesInRealTime)
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
       uploadCommand: command, hasVideo: configuration.video != .none,
-      isRealTime: configuration.isPaced || isLive, isLive: isLive, log: log)
+      isPaced: configuration.isPaced, log: log)
     return try session.run()
   }
 }

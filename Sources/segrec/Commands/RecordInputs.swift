@@ -50,14 +50,6 @@ func streamKey(of url: String) -> [String] {
   return path.count >= 2 ? path.suffix(1).map(String.init) : []
 }
 
-/// Whether an input comes at the pace of a clock of its own: a capture device or a live stream.
-func comesInRealTime(_ input: RecordingConfiguration.Input) -> Bool {
-  let devices = ["x11grab", "kmsgrab", "fbdev", "v4l2", "video4linux2", "alsa", "pulse", "jack", "oss", "sndio"]
-  if let format = input.format, devices.contains(format) { return true }
-  guard let (scheme, _) = splitScheme(input.url) else { return false }
-  return ["rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp"].contains(scheme)
-}
-
 /// What is secret in a URL's userinfo (RFC 3986 §3.2.1): the password, or all of it where there is no colon, and the
 /// whole as it stands.
 func userinfo(of url: String) -> [String] {

@@ -13,10 +13,8 @@ struct RecordSession {
   /// What sends the rest later.
   let uploadCommand: String
   let hasVideo: Bool
-  /// The input comes at the pace of a clock: a device, a stream, a file that is paced.
-  let isRealTime: Bool
-  /// It is expected to go on until it is told to stop: a device, a live stream.
-  let isLive: Bool
+  /// A file is read at the pace of its own times.
+  let isPaced: Bool
   let log: Log
 
   func run() throws(Failure) -> ExitCode {
@@ -59,7 +57,9 @@ struct RecordSession {
 
   /// A live input has ended by itself: whoever recorded it has less than was wanted, and a service must start again.
   private func lostInput(_ outcome: Result<RecordingSummary, RecordingError>) -> Failure? {
-    guard isLive, case .success(let summary) = outcome, summary.ending == .inputEnded else { return nil }
+    guard case .success(let summary) = outcome, summary.progress.isLive, summary.ending == .inputEnded else {
+      return nil
+    }
     let length = spokenDuration(.milliseconds(summary.progress.ticks / 90))
     return Failure(
       .unavailable,
@@ -82,7 +82,7 @@ struct RecordSession {
     let upload = sending?.uploader.progress
     // Segments tell their length when they are committed. Between commits a live source goes on at the clock's pace.
     let committed = Duration.milliseconds(progress.ticks / 90)
-    let time = isRealTime && progress.frames > 0 ? max(committed, elapsed) : committed
+    let time = (isPaced || progress.isLive) && progress.frames > 0 ? max(committed, elapsed) : committed
     return LiveStatus(
       time: time, framesPerSecond: meters.frames.rate(progress.frames, at: time), dropped: progress.dropped,
       refilled: progress.refilled, bitrate: Int64(meters.bytes.rate(progress.bytes, at: time) * 8),
