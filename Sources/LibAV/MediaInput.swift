@@ -49,6 +49,8 @@ package struct InputRequest: Sendable {
   private let raw: UnsafeMutablePointer<AVFormatContext>
   private let interruption: Interruption
   private let readTimeout: Duration?
+  /// Payloads lie in buffers that the device wants back, and that are gone when it is closed (V4L2's streaming I/O).
+  private let lendsPayloads: Bool
   private let port: InputPort?
 
   /// Opens and probes. Errors: `AVError.kind` tells absent, forbidden, damaged, empty, unsupported and unreachable apart.
@@ -84,6 +86,7 @@ package struct InputRequest: Sendable {
     readTimeout = request.readTimeout
     formatName = unsafe String(cString: raw.pointee.iformat.pointee.name)
     isLive = unsafe MediaInput.isLive(raw, url: request.url)
+    lendsPayloads = formatName.hasSuffix("v4l2")
     let duration = unsafe optionalTime(raw.pointee.duration)
     self.duration = duration.flatMap { $0 > 0 ? $0 : nil }
     startTime = unsafe optionalTime(raw.pointee.start_time)
@@ -112,6 +115,7 @@ package struct InputRequest: Sendable {
         if let stream = unsafe raw.pointee.streams[index] {
           packet.timeBase = unsafe RationalTime(stream.pointee.time_base)
         }
+        if lendsPayloads { try packet.copyPayload() }
         return true
       }
       if interruption.isStopped { throw AVError(.read(input: name.description), code: segrec_AVERROR_EXIT) }

@@ -89,6 +89,17 @@ import CLibAV
     guard result >= 0 else { throw AVError(.allocate("a packet"), code: result) }
   }
 
+  /// Moves the payload into memory of its own, for a lender that wants its buffer back.
+  package mutating func copyPayload() throws(AVError) {
+    var copy = try Packet()
+    var result = unsafe av_new_packet(copy.raw, raw.pointee.size)
+    if result >= 0 { result = unsafe av_packet_copy_props(copy.raw, raw) }
+    guard result >= 0 else { throw AVError(.allocate("a packet"), code: result) }
+    unsafe copy.raw.pointee.data.update(from: raw.pointee.data, count: byteCount)
+    copy.streamIndex = streamIndex
+    take(from: &copy)
+  }
+
   /// A new owner of the same payload.
   package func shared() throws(AVError) -> Packet {
     var copy = try Packet()

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// Inputs that come at the pace of a clock of their own: a sound device, a network camera.
+/// Inputs that come at the pace of a clock of their own: a sound device, a camera, a network camera.
 @Suite struct `A live input` {
   private let directory: TemporaryDirectory
 
@@ -49,6 +49,17 @@ import Testing
         .split(separator: " ").last.flatMap { Int($0) })
     // A tone crosses zero twice a period.
     #expect(abs(crossings - 3 * 2 * 440) < 20)
+  }
+
+  @Test func `that is a camera is recorded, and its buffers are left alone once it is closed`() throws {
+    let result = try record(
+      ["--input-format", "v4l2", "--input", StandInCamera.path, "--duration", "3s"],
+      environment: try StandInCamera(in: directory).environment)
+    #expect(result.status == 0)
+    #expect(!result.errors.contains("libav"), "\(result.errors)")
+    let video = try #require(try Media.stream(try whole(), "v"))
+    #expect(video.width == StandInCamera.width && video.height == StandInCamera.height)
+    #expect(abs(video.duration - 3) < 2 / StandInCamera.framesPerSecond)
   }
 
   @Test(arguments: [[], ["--video", "copy", "--audio", "copy"]])
