@@ -103,8 +103,9 @@ final class Caretaker: Sendable {
     guard unsafe poll(&set, nfds_t(set.count), Int32(clamping: milliseconds)) > 0 else { return }
     if set[0].revents != 0 { wakeup.clear() }
     for item in set.dropFirst() where item.revents != 0 && !drain(item.fd) {
-      close(item.fd)
+      // In this order: a closed number may at once be another connection's, and that one's place here.
       state.withLock { $0.lingering.removeAll { $0.socket == item.fd } }
+      close(item.fd)
     }
   }
 
