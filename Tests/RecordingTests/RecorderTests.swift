@@ -137,6 +137,15 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect(recorded.summary?.progress.ticks == 270_000)
   }
 
+  @Test(arguments: [(0.03, 1.96), (0.12, 2.08)])
+  func `the last picture is shown for as long as sound goes on, but for what fits into a frame of it`(
+    rest: Double, lastShown: Double
+  ) throws {
+    let scene = "testsrc2=s=64x64:r=25:d=2[out0];sine=r=48000:d=\(2 + rest)[out1]"
+    let played = try Recorded(scene, format: "lavfi").played()
+    #expect(within(played.videoPackets.last?.time, lastShown, 0.001))
+  }
+
   @Test func `a duration is kept to in both tracks`() throws {
     let recorded = try Recorded(Generated.flash(seconds: 60), format: "lavfi") { $0.duration = .milliseconds(6400) }
     #expect(recorded.summary?.ending == .durationReached)

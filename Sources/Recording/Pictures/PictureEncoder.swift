@@ -24,8 +24,8 @@ final class PictureEncoder: @unchecked Sendable {
   static let waitingCapacity = 2
   /// An encoder that has not answered for so long has failed.
   static let patience: Duration = .seconds(8)
-  /// Sound may go on for so long behind the last picture, in ticks: a quarter of a second.
-  private static let noticeable: Int64 = 22_500
+  /// Sound may go on for so long behind the last picture, in ticks: 60 ms, more than a frame of any sound codec.
+  private static let noticeable: Int64 = 5_400
 
   let frames: HandoffQueue<FrameItem>
   private let session: Session
