@@ -10,7 +10,7 @@ public final class HeadlessBrowser {
   private let process: pid_t
   private let requests: Int32
   private let answers: Int32
-  private let profile: String
+  private let profile: TemporaryDirectory
   private var unread: [UInt8] = []
   private var lastIdentifier = 0
   private var session = ""
@@ -28,7 +28,7 @@ public final class HeadlessBrowser {
     var toBrowser: [Int32] = [0, 0]
     var fromBrowser: [Int32] = [0, 0]
     guard pipe(&toBrowser) == 0, pipe(&fromBrowser) == 0 else { throw Failure(description: "pipe failed") }
-    profile = NSTemporaryDirectory() + "segrec-browser-\(UUID().uuidString)"
+    profile = try TemporaryDirectory()
     // The child's ends are moved out of the way first: 3 and 4 may be among them.
     let childReads = fcntl(toBrowser[0], F_DUPFD_CLOEXEC, 100)
     let childWrites = fcntl(fromBrowser[1], F_DUPFD_CLOEXEC, 100)
@@ -48,13 +48,21 @@ public final class HeadlessBrowser {
     let words =
       [
         executable, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-        "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe", "--user-data-dir=\(profile)",
-        "--window-size=\(width),\(height)", "--mute-audio",
+        "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe",
+        "--user-data-dir=\(profile.file("user"))", "--window-size=\(width),\(height)", "--mute-audio",
       ] + arguments + ["about:blank"]
     var pointers = words.map { strdup($0) } + [nil]
-    defer { for pointer in pointers { free(pointer) } }
+    // What it would leave in /tmp goes with its profile, and its helpers end with it.
+    var variables = ProcessInfo.processInfo.environment
+    variables["TMPDIR"] = profile.path
+    var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { (pointers + settings).forEach { free($0) } }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
     var started: pid_t = 0
-    let code = posix_spawn(&started, executable, &actions, nil, &pointers, environ)
+    let code = posix_spawn(&started, executable, &actions, &attributes, &pointers, &settings)
     close(childReads)
     close(childWrites)
     process = started
@@ -72,10 +80,9 @@ public final class HeadlessBrowser {
   deinit {
     close(requests)
     close(answers)
-    kill(process, SIGKILL)
+    kill(-process, SIGKILL)
     var status: Int32 = 0
     waitpid(process, &status, 0)
-    try? FileManager.default.removeItem(atPath: profile)
   }
 
   /// Opens a page and waits until it has loaded.

@@ -29,6 +29,7 @@ public final class Program: Sendable {
   }
 
   private static let spawning = NSLock()
+  private static let running = Mutex<Set<pid_t>>([])
   private let said = Mutex(Said())
   private let changed = NSCondition()
   private let input: Mutex<Int32>
@@ -43,6 +44,7 @@ public final class Program: Sendable {
     hasInput: Bool = false
   ) throws {
     var variables = ProcessInfo.processInfo.environment
+    variables["TMPDIR"] = Scratch.path
     for (name, value) in environment { variables[name] = value }
     // Between `pipe` and its close-on-exec flag another spawn could inherit an end and keep it open.
     Program.spawning.lock()
@@ -85,6 +87,7 @@ public final class Program: Sendable {
       said.withLock { $0.isRunning = false }
       throw Failure(description: "cannot start \(executable): \(String(cString: strerror(code)))")
     }
+    Program.running.withLock { _ = $0.insert(child) }
     follow(output.read) { $0.output.append($1) }
     follow(errors.read) { $0.errors.append($1) }
     Thread.detachNewThread { [self] in
@@ -92,7 +95,10 @@ public final class Program: Sendable {
       var info = siginfo_t()
       while waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) == -1, errno == EINTR {}
       update { said in
-        waitpid(child, &status, 0)
+        Program.running.withLock {
+          waitpid(child, &status, 0)
+          $0.remove(child)
+        }
         said.isRunning = false
         said.status = status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
       }
@@ -124,6 +130,11 @@ public final class Program: Sendable {
     guard Foundation.pipe(&ends) == 0 else { throw Failure(description: "pipe: errno \(errno)") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
+  }
+
+  /// Ends what tests that failed left running.
+  static func killAll() {
+    running.withLock { for process in $0 { kill(process, SIGKILL) } }
   }
 
   /// Sends a signal, unless the program has ended.

@@ -115,8 +115,8 @@ private func serving<R>(
   }
 
   @Test func `sends part of an open file`() throws {
-    let path = NSTemporaryDirectory() + "segrec-\(UUID().uuidString)"
-    defer { unlink(path) }
+    let directory = try TemporaryDirectory()
+    let path = directory.file("digits")
     try Data("0123456789".utf8).write(to: URL(fileURLWithPath: path))
     let handler = TestHandler { _ in
       let file = OpenFile(takingOver: open(path, O_RDONLY))

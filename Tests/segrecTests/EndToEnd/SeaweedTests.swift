@@ -8,6 +8,7 @@ final class Seaweed: Sendable {
   static let secretKey = "sk/segrec+test=0123456789"
   let address: String
   private let program: Program
+  private let ports: [Int]
 
   init(_ directory: TemporaryDirectory) throws {
     let keys = """
@@ -18,6 +19,7 @@ final class Seaweed: Sendable {
     try FileManager.default.createDirectory(atPath: directory.file("weed"), withIntermediateDirectories: true)
     // gRPC ports are told too, because by default they are these and 10,000, which may be no port.
     let ports = try (0..<8).map { _ in try freePort() }
+    self.ports = ports
     address = "http://127.0.0.1:\(ports[0])"
     program = try Program(
       "weed",
@@ -34,7 +36,12 @@ final class Seaweed: Sendable {
     }
   }
 
-  deinit { program.send(signal: SIGKILL) }
+  deinit {
+    program.send(signal: SIGKILL)
+    // It makes these in /tmp whatever TMPDIR says, and leaves them even when it is asked to end.
+    let sockets = [("s3", 0), ("s3-grpc", 1), ("master-grpc", 3), ("volume-grpc", 5), ("filer", 6), ("filer-grpc", 7)]
+    for (name, index) in sockets { unlink("/tmp/seaweedfs-\(name)-\(ports[index]).sock") }
+  }
 
   /// Has curl sign its requests, by its own code.
   static let signing = ["--aws-sigv4", "aws:amz:us-east-1:s3", "--user", "\(accessKey):\(secretKey)"]
