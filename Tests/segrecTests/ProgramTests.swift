@@ -1,3 +1,4 @@
+import Foundation
 import TestKit
 import Testing
 
@@ -13,5 +14,6 @@ import Testing
     let program = try Program("sh", ["-c", "echo started; exec tail -f /dev/null"])
     try program.wait(for: "started")
     #expect(throws: Program.Failure.self) { try program.wait(seconds: 0.1) }
+    #expect(try program.wait().status == -SIGKILL)
   }
 }
