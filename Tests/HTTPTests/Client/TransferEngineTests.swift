@@ -13,7 +13,8 @@ private func makeFile(_ directory: TemporaryDirectory, bytes: Int, name: String 
   return try UploadFile(.open(forReading: path), name: path)
 }
 
-private func quickEngine(stall: Duration = .milliseconds(700)) throws -> TransferEngine {
+/// - Parameter stall: short only where a stall is what the test is about: on a busy machine anybody may stall for a second.
+private func quickEngine(stall: Duration = .seconds(60)) throws -> TransferEngine {
   var configuration = ClientConfiguration()
   configuration.stallLimit = stall
   return try TransferEngine(configuration)
@@ -78,7 +79,7 @@ private func quickEngine(stall: Duration = .milliseconds(700)) throws -> Transfe
   func `no failure passes for success`(behaviour: FaultServer.Behaviour, expected: TransferOutcome.Failure) throws {
     let server = try FaultServer { _ in behaviour }
     let file = try makeFile(directory, bytes: 6_000_000)
-    let outcome = try quickEngine().perform(
+    let outcome = try quickEngine(stall: expected == .stalled ? .milliseconds(700) : .seconds(60)).perform(
       .put(file, to: try ServerURL(server.url).appending("x"), authorization: .none))
     #expect(!outcome.isSuccess)
     #expect(outcome.failure == expected, "\(outcome)")
@@ -89,7 +90,7 @@ private func quickEngine(stall: Duration = .milliseconds(700)) throws -> Transfe
   func `a success that comes before the whole body is none`(behaviour: FaultServer.Behaviour) throws {
     let server = try FaultServer { _ in behaviour }
     let file = try makeFile(directory, bytes: 6_000_000)
-    let outcome = try quickEngine().perform(
+    let outcome = try quickEngine(stall: .milliseconds(700)).perform(
       .put(file, to: try ServerURL(server.url).appending("x"), authorization: .none))
     #expect(!outcome.isSuccess, "\(outcome)")
   }
@@ -99,18 +100,18 @@ private func quickEngine(stall: Duration = .milliseconds(700)) throws -> Transfe
     let server = try FaultServer { _ in .answerEarly(status, body: "no") }
     let file = try makeFile(directory, bytes: 6_000_000)
     let start = ContinuousClock.now
-    let outcome = try quickEngine(stall: .seconds(20)).perform(
+    let outcome = try quickEngine(stall: .seconds(300)).perform(
       .put(file, to: try ServerURL(server.url).appending("x"), authorization: .none))
     #expect(outcome.status == status)
     #expect(outcome.failure == nil, "\(outcome)")
-    #expect(.now - start < .seconds(5))
+    #expect(.now - start < .seconds(100))
   }
 
   @Test func `a slow peer is not a dead one`() throws {
     // Takes 2.5 times the stall limit in all.
     let server = try FaultServer { _ in .storeSlowly(bytesPerSecond: 400_000) }
-    let file = try makeFile(directory, bytes: 700_000)
-    let outcome = try quickEngine().perform(
+    let file = try makeFile(directory, bytes: 2_000_000)
+    let outcome = try quickEngine(stall: .seconds(2)).perform(
       .put(file, to: try ServerURL(server.url).appending("x"), authorization: .none))
     #expect(outcome.isSuccess, "\(outcome)")
   }
@@ -157,7 +158,8 @@ private func quickEngine(stall: Duration = .milliseconds(700)) throws -> Transfe
   @Test func `a server that is never reached is given up`() throws {
     let hole = try BlackHole()
     let file = try makeFile(directory, bytes: 10)
-    let outcome = try quickEngine().perform(.put(file, to: try ServerURL(hole.url), authorization: .none))
+    let outcome = try quickEngine(stall: .milliseconds(700)).perform(
+      .put(file, to: try ServerURL(hole.url), authorization: .none))
     #expect(outcome.failure == .unreachable, "\(outcome)")
   }
 

@@ -110,7 +110,7 @@ private func list(from first: Int, count: Int, ended: Bool = false, unfinished: 
 
   /// Asks until stitching has got so far.
   private func untilStatus(_ status: Int, _ client: RawHTTPClient, _ target: String) throws {
-    let isThere = try eventually(within: 10) { try client.request("GET", target).status == status }
+    let isThere = try eventually(within: 60) { try client.request("GET", target).status == status }
     #expect(isThere)
   }
 }

@@ -52,7 +52,7 @@ import Testing
     let display = ":\(Int.random(in: 200...60_000))"
     let screen = try Program("Xvfb", [display, "-screen", "0", "640x360x24", "-nolisten", "tcp"])
     defer { screen.send(signal: SIGTERM) }
-    #expect(try eventually(within: 10) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
+    #expect(try eventually(within: 60) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
     try play([], display: display, seconds: 6)
   }
 }

@@ -44,7 +44,7 @@ import Testing
       ], environment: slow(after: 60, milliseconds: 3_600_000))
     try program.wait(for: "segment 0 recorded")
     // 8 s and what a busy machine adds.
-    let result = try program.wait(seconds: 20)
+    let result = try program.wait(seconds: 60)
     #expect(result.status == 69)
     #expect(result.errors.contains("the encoder libx264 has not answered for 8 s"), "\(result.errors)")
     #expect(directory.files(below: "spool").contains { $0.hasSuffix(".end") })
@@ -68,7 +68,7 @@ import Testing
     try program.wait(for: "recording 24 frames a second")
     try program.wait(for: "recording 15 frames a second")
     program.send(signal: SIGTERM)
-    let result = try program.wait(seconds: 20)
+    let result = try program.wait(seconds: 60)
     #expect(result.status == 0, "\(result.errors)")
   }
 }
@@ -111,7 +111,7 @@ import Testing
         directory.files(below: "spool").filter { $0.hasSuffix(".m4s") }.count > recorded + 1
       })
     program.send(signal: SIGTERM)
-    let result = try program.wait(seconds: 20)
+    let result = try program.wait(seconds: 60)
     #expect(result.status == 0, "\(result.errors)")
     #expect(!result.errors.contains("cannot keep up"), "what waited at the start is no load")
     let files = directory.files(below: "spool")

@@ -132,9 +132,9 @@ import Testing
       ])
     try program.wait(for: "segment 1 recorded")
     program.send(signal: SIGINT)
-    #expect(eventually(within: 10) { directory.files(below: "spool").contains { $0.hasSuffix(".end") } })
+    #expect(eventually(within: 60) { directory.files(below: "spool").contains { $0.hasSuffix(".end") } })
     program.send(signal: SIGINT)
-    let result = try program.wait(seconds: 5)
+    let result = try program.wait(seconds: 40)
     #expect(result.status == 75)
     let last = try #require(result.errors.split(separator: "\n").last)
     #expect(last.contains("segments"), "\(result.errors)")
@@ -151,7 +151,7 @@ import Testing
     program.send(signal: signal)
     #expect(try program.wait().status == 0, "\(program.errors)")
     // The list of the whole recording is written behind the last acknowledgement.
-    let isEnded = try eventually(within: 5) {
+    let isEnded = try eventually(within: 60) {
       try HTTP.get("\(origin.address)/talk/main/vod.m3u8").body.contains("#EXT-X-ENDLIST")
         && HTTP.get("\(origin.address)/talk/vod.m3u8").status == 200
     }

@@ -38,7 +38,7 @@ import Testing
     program.send(signal: SIGINT)
     let asked = Date()
     let vod = directory.file("root/live/main/vod.m3u8")
-    let ended = eventually(within: 10) {
+    let ended = eventually(within: 60) {
       ((try? String(contentsOfFile: vod, encoding: .utf8)) ?? "").contains("#EXT-X-ENDLIST")
     }
     let delay = Date().timeIntervalSince(asked)

@@ -86,7 +86,9 @@ import Testing
     let start = ContinuousClock.now
     let result = try spool.upload(address, ["--drain-timeout", "2s"], environment: environment).wait()
     #expect(result.status == 75, "\(result.errors)")
-    #expect(.now - start < .seconds(9))
+    #expect(.now - start < .seconds(40))
+    // The attempt that hangs is cut short, not waited for: it has not failed yet.
+    if kind == "black hole" || kind == "proxy away" { #expect(!result.errors.contains("next attempt")) }
     let last = String(result.errors.split(separator: "\n").last ?? "")
     #expect(last.contains("4 segments not uploaded"), "\(last)")
     #expect(last.contains("segrec upload --spool \(spool.path) --upload \(address)"), "\(last)")

@@ -27,7 +27,7 @@ final class Origin: Sendable {
   /// The address of the list of a whole recording, once it is served: the last acknowledgement comes before it.
   func whole(_ recording: String) throws -> String {
     let playlist = "\(address)/\(recording)/vod.m3u8"
-    guard try eventually(within: 10, { try HTTP.get(playlist).status == 200 }) else {
+    guard try eventually(within: 60, { try HTTP.get(playlist).status == 200 }) else {
       throw Program.Failure(description: "no \(playlist); the server said:\n\(program.errors)")
     }
     return playlist

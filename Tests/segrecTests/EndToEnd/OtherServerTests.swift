@@ -34,7 +34,7 @@ import Testing
     let port = try freePort()
     let server = try nginx(port: port)
     defer { server.send(signal: SIGTERM) }
-    #expect(try eventually(within: 10) { try Program.run("curl", ["-s", "http://127.0.0.1:\(port)/"]).status == 0 })
+    #expect(try eventually(within: 60) { try Program.run("curl", ["-s", "http://127.0.0.1:\(port)/"]).status == 0 })
     let root = directory.file("www/rec")
     let stitcher = try Program(segrecBinary, ["stitch", root, "--watch"])
     try stitcher.wait(for: "watching")
@@ -48,7 +48,7 @@ import Testing
       ])
     #expect(result.status == 0, "\(result.errors)")
     let playlist = "\(root)/talk/vod.m3u8"
-    #expect(eventually(within: 10) { FileManager.default.fileExists(atPath: playlist) })
+    #expect(eventually(within: 60) { FileManager.default.fileExists(atPath: playlist) })
     try Media.decode(playlist)
     #expect(try Media.stream(playlist, "v")?.frames == 275)
     stitcher.send(signal: SIGTERM)

@@ -66,7 +66,7 @@ import Testing
     let proxy = try start(port, origin.port)
     defer { proxy.send(signal: SIGTERM) }
     let address = "http://127.0.0.1:\(port)"
-    #expect(try eventually(within: 15) { try Program.run("curl", ["-s", "-f", "\(address)/healthz"]).status == 0 })
+    #expect(try eventually(within: 60) { try Program.run("curl", ["-s", "-f", "\(address)/healthz"]).status == 0 })
     let recorder = try Program(
       segrecBinary,
       [
@@ -81,7 +81,7 @@ import Testing
     #expect(reload.contains("/00000002_"))
     #expect(reload.contains("CAN-BLOCK-RELOAD=YES"))
     #expect(try recorder.wait().status == 0, "\(recorder.errors)")
-    #expect(try eventually(within: 10) { try HTTP.get("\(address)/live/vod.m3u8").status == 200 })
+    #expect(try eventually(within: 60) { try HTTP.get("\(address)/live/vod.m3u8").status == 200 })
     try Media.decode("\(address)/live/vod.m3u8")
     let segment = reload.split(separator: "\n").last { $0.hasSuffix(".m4s") } ?? ""
     let range = try Program.tool(

@@ -14,7 +14,7 @@ import Testing
     let display = ":\(Int.random(in: 200...60_000))"
     let screen = try Program("Xvfb", [display, "-screen", "0", "640x360x24", "-nolisten", "tcp"])
     defer { screen.send(signal: SIGTERM) }
-    #expect(try eventually(within: 10) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
+    #expect(try eventually(within: 60) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
     let clock = try Program("xclock", ["-display", display, "-update", "1", "-geometry", "300x300"])
     defer { clock.send(signal: SIGTERM) }
     let result = try Program.run(
@@ -37,7 +37,7 @@ import Testing
     let display = ":\(Int.random(in: 200...60_000))"
     let screen = try Program("Xvfb", [display, "-screen", "0", "320x180x24", "-nolisten", "tcp"])
     defer { screen.send(signal: SIGTERM) }
-    #expect(try eventually(within: 10) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
+    #expect(try eventually(within: 60) { try Program.run("xdpyinfo", ["-display", display]).status == 0 })
     let result = try Program.run(
       segrecBinary,
       [
