@@ -84,14 +84,14 @@ final class Updates: Sendable {
     seen.withLock { $0.append(update) }
   }
 
-  /// Waits until a list reaches a sequence number; false after ten seconds.
+  /// Waits until a list reaches a sequence number; false after a minute.
   func reach(_ next: Int, _ rendition: RenditionName = .main) -> Bool {
-    seen.wait(timeout: .seconds(10)) { updates -> Bool? in
+    seen.wait(timeout: .seconds(60)) { updates -> Bool? in
       updates.contains { $0.rendition == rendition && $0.nextSequence >= next } ? true : nil
     } ?? false
   }
 
   func sawEnd() -> Bool {
-    seen.wait(timeout: .seconds(10)) { updates -> Bool? in updates.contains(where: \.isEnded) ? true : nil } ?? false
+    seen.wait(timeout: .seconds(60)) { updates -> Bool? in updates.contains(where: \.isEnded) ? true : nil } ?? false
   }
 }

@@ -22,7 +22,7 @@ import Testing
   }
 
   private func waits(for path: EntryPath) -> Bool {
-    seen.wait(timeout: .seconds(10)) { $0.contains(path) ? true : nil } ?? false
+    seen.wait(timeout: .seconds(60)) { $0.contains(path) ? true : nil } ?? false
   }
 
   @Test func `files of a recording that appears while it watches are made known`() throws {

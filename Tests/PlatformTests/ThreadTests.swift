@@ -136,10 +136,10 @@ final class Counter: Sendable {
   @Test func `a wake-up before the wait counts, once`() throws {
     let wakeup = try Wakeup()
     for _ in 0..<100_000 { wakeup.signal() }
-    #expect(try wakeup.wait(timeout: .seconds(5)))
+    #expect(try wakeup.wait(timeout: .seconds(60)))
     #expect(try !wakeup.wait(timeout: .zero))
     let thread = try Platform.Thread("waker") { wakeup.signal() }
-    #expect(try wakeup.wait(timeout: .seconds(5)))
+    #expect(try wakeup.wait(timeout: .seconds(60)))
     thread.join()
   }
 
@@ -159,7 +159,7 @@ final class Counter: Sendable {
       guard let watcher = try? SignalWatcher({ _ = signals.put($0) }) else { return }
       for sent in SignalWatcher.Signal.allCases {
         watcher.send(sent)
-        if case .element(let seen) = signals.take(timeout: .seconds(10)), seen == sent {
+        if case .element(let seen) = signals.take(timeout: .seconds(60)), seen == sent {
           right.value.add(1, ordering: .relaxed)
         }
       }

@@ -117,7 +117,7 @@ public final class FaultServer: Sendable {
 
   /// Waits until `condition` holds; false after `seconds`.
   @discardableResult
-  public func wait(seconds: Double = 20, until condition: (FaultServer) -> Bool) -> Bool {
+  public func wait(seconds: Double = 60, until condition: (FaultServer) -> Bool) -> Bool {
     let deadline = Date(timeIntervalSinceNow: seconds)
     changed.lock()
     defer { changed.unlock() }

@@ -116,7 +116,7 @@ public final class HeadlessBrowser {
 
   /// Waits until an expression is true; the page itself looks 20 times a second.
   /// - Parameter seconds: how long at most; then the failure tells what `state` is.
-  public func wait(for condition: String, seconds: Double = 20, telling state: String = "document.title") throws {
+  public func wait(for condition: String, seconds: Double = 60, telling state: String = "document.title") throws {
     let script = """
       (async () => {
         const end = Date.now() + \(seconds * 1_000)

@@ -168,7 +168,7 @@ public final class Program: Sendable {
 
   /// Waits until it has ended and both streams are read to their end. Kills it at the deadline and throws.
   @discardableResult
-  public func wait(seconds: Double = 60) throws -> Result {
+  public func wait(seconds: Double = 120) throws -> Result {
     let ended = hold(seconds: seconds) { $0.status != nil && $0.openStreams == 0 }
     if !ended {
       send(signal: SIGKILL)
@@ -182,7 +182,7 @@ public final class Program: Sendable {
   }
 
   /// Waits until `text` stands in standard error or standard output.
-  public func wait(for text: String, seconds: Double = 30) throws {
+  public func wait(for text: String, seconds: Double = 60) throws {
     let seen = hold(seconds: seconds) {
       String(decoding: $0.errors, as: UTF8.self).contains(text)
         || String(decoding: $0.output, as: UTF8.self).contains(text)
@@ -196,14 +196,14 @@ public final class Program: Sendable {
   /// Runs a program to its end.
   public static func run(
     _ executable: String, _ arguments: [String], environment: [String: String?] = [:], directory: String? = nil,
-    seconds: Double = 60
+    seconds: Double = 120
   ) throws -> Result {
     try Program(executable, arguments, environment: environment, directory: directory).wait(seconds: seconds)
   }
 
   /// Runs a tool that must succeed and returns its standard output.
   @discardableResult
-  public static func tool(_ executable: String, _ arguments: [String], seconds: Double = 60) throws -> String {
+  public static func tool(_ executable: String, _ arguments: [String], seconds: Double = 120) throws -> String {
     let result = try run(executable, arguments, seconds: seconds)
     guard result.status == 0 else {
       throw Failure(

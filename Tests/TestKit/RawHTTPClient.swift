@@ -23,7 +23,7 @@ public final class RawHTTPClient {
   }
 
   /// - Parameter timeout: seconds a read or write may block.
-  public init(port: UInt16, timeout: Int = 10) throws {
+  public init(port: UInt16, timeout: Int = 60) throws {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var limit = timeval(tv_sec: timeout, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

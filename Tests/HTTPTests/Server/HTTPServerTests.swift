@@ -21,7 +21,7 @@ private final class TestHandler: RequestHandler {
   func notice(_ line: String) {}
   /// Waits for the next request to be over, in order of their end.
   func nextRecord() -> ExchangeRecord? {
-    guard over.wait(timeout: .now() + 10) == .success else { return nil }
+    guard over.wait(timeout: .now() + 60) == .success else { return nil }
     return state.withLock { $0.removeFirst() }
   }
 }
@@ -106,9 +106,9 @@ private func serving<R>(
       do {
         let client = try RawHTTPClient(port: server.address.port)
         try client.send("PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
-        #expect(received.wait(timeout: .now() + 10) == .success)
+        #expect(received.wait(timeout: .now() + 60) == .success)
       }
-      #expect(abandoned.wait(timeout: .now() + 10) == .success)
+      #expect(abandoned.wait(timeout: .now() + 60) == .success)
       let record = try #require(handler.nextRecord())
       #expect(!record.wasCompleted && record.status == nil)
     }
@@ -199,7 +199,7 @@ private func serving<R>(
       // More than the two threads.
       let clients = try (0..<8).map { _ in try RawHTTPClient(port: server.address.port) }
       for client in clients { try client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n") }
-      for _ in clients { #expect(arrived.wait(timeout: .now() + 10) == .success) }
+      for _ in clients { #expect(arrived.wait(timeout: .now() + 60) == .success) }
       #expect(try RawHTTPClient(port: server.address.port).request("GET", "/").text == "quick\n")
       for pending in waiting.withLock({ $0 }) { pending.fulfil(.text(200, "now")) }
       for client in clients {
@@ -220,7 +220,7 @@ private func serving<R>(
       let client = try RawHTTPClient(port: server.address.port)
       #expect(try client.request("GET", "/short").status == 503)
       try client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
-      #expect(arrived.wait(timeout: .now() + 10) == .success)
+      #expect(arrived.wait(timeout: .now() + 60) == .success)
       server.stop(grace: .seconds(10))
       let answer = try client.answer()
       #expect(answer.status == 503)
