@@ -12,42 +12,54 @@ import Testing
     origin = try Origin(root: directory.file("root"))
   }
 
-  /// With SEGREC_SOAK set, on a machine that has nothing else to do, as fast as promised: 300 ms and 1 s.
-  @Test func `the live list follows each commit, and the end list the end`() throws {
-    let isIdle = ProcessInfo.processInfo.environment["SEGREC_SOAK"] != nil
+  private struct Delays {
+    /// Seconds from a commit to its place in the live list, the longest of eight.
+    var publication: Double
+    /// Seconds from the request to end to the end of the list.
+    var end: Double
+
+    var areShort: Bool { publication < 0.3 && end < 1 }
+  }
+
+  /// What is late by construction is late each time; what a busy machine delays is not.
+  @Test func `the live list shows a segment within 300 ms of its commit, and its end within 1 s`() throws {
+    var delays: [Delays] = []
+    repeat { delays.append(try watch("live\(delays.count)")) } while delays.count < 3 && delays.last?.areShort == false
+    #expect(delays.last?.areShort == true, "\(delays)")
+  }
+
+  private func watch(_ name: String) throws -> Delays {
     let program = try Program(
       segrecBinary,
       [
-        "record", "--recording", "live", "--spool", directory.file("spool"), "--upload", origin.address,
+        "record", "--recording", name, "--spool", directory.file("spool"), "--upload", origin.address,
         "--input-format", "lavfi", "--input", "testsrc2=size=320x180:rate=25[out0];sine=frequency=440[out1]",
         "--realtime", "--segment-duration", "1s", "--duration", "60s",
       ])
     var committed: [Date] = []
     var published: [Date] = []
-    let list = directory.file("root/live/main/live.m3u8")
+    let list = directory.file("root/\(name)/main/live.m3u8")
     let seen = eventually(within: 60) {
       let now = Date()
-      while committed.count < segmentNames(directory, below: "spool").count { committed.append(now) }
+      while committed.count < segmentNames(directory, below: "spool/\(name)").count { committed.append(now) }
       let text = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
       while published.count < text.components(separatedBy: "#EXTINF").count - 1 { published.append(now) }
       return published.count >= 8
     }
     #expect(seen)
-    let delays = zip(committed, published).map { $1.timeIntervalSince($0) }
-    // A list that were written by looking around, every few seconds, would hardly come within one segment's time thrice.
-    #expect(delays.count { $0 < (isIdle ? 0.3 : 1) } >= (isIdle ? 8 : 3), "\(delays)")
-    #expect(try HTTP.get("\(origin.address)/live/main/live.m3u8").body.contains("#EXT-X-ENDLIST") == false)
+    #expect(try HTTP.get("\(origin.address)/\(name)/main/live.m3u8").body.contains("#EXT-X-ENDLIST") == false)
 
     program.send(signal: SIGINT)
     let asked = Date()
-    let vod = directory.file("root/live/main/vod.m3u8")
+    let vod = directory.file("root/\(name)/main/vod.m3u8")
     let ended = eventually(within: 60) {
       ((try? String(contentsOfFile: vod, encoding: .utf8)) ?? "").contains("#EXT-X-ENDLIST")
     }
-    let delay = Date().timeIntervalSince(asked)
+    let end = Date().timeIntervalSince(asked)
     #expect(ended)
-    #expect(!isIdle || delay < 1, "\(delay) s from the request to the end list")
     #expect(try program.wait().status == 0, "\(program.errors)")
-    try Media.decode("\(origin.address)/live/vod.m3u8")
+    try Media.decode("\(origin.address)/\(name)/vod.m3u8")
+    let late = zip(committed, published).map { $1.timeIntervalSince($0) }
+    return Delays(publication: late.max() ?? 9, end: end)
   }
 }
