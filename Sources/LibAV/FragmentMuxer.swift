@@ -21,7 +21,8 @@ extension FlushError: Equatable where Sink: Equatable {}
 extension FlushError: Sendable where Sink: Sendable {}
 
 /// Writes fragmented MP4 (ISO/IEC 14496-12 §8.8) with libav's mp4 muxer: one init section, then one moof+mdat per flush,
-/// each with tfdt, default-base-is-moof, and without sidx, mfra or edit lists. Owns the `AVFormatContext`.
+/// each with tfdt, default-base-is-moof, and without sidx, mfra or edit lists. Fragments of packets that go in as they are
+/// are written by `PlainFragments`. Owns the `AVFormatContext`.
 ///
 /// A packet is held back per track until the next one of that track comes: then its duration is the distance of their
 /// decode times, so a fragment ends exactly where the next one starts. So the packet that opens a segment is written first
@@ -33,6 +34,7 @@ extension FlushError: Sendable where Sink: Sendable {}
   private let raw: UnsafeMutablePointer<AVFormatContext>
   private let outlet: ByteOutlet
   private let tracks: [Track]
+  private var plain: PlainFragments?
 
   private final class Track {
     let timeBase: RationalTime
@@ -64,7 +66,8 @@ extension FlushError: Sendable where Sink: Sendable {}
   /// - Parameters:
   ///   - tracks: one or more, with the codec configuration in their parameters. Video counts in 90 kHz ticks, sound in
   ///     samples.
-  package init(tracks: [FragmentTrack]) throws(AVError) {
+  ///   - isPlain: false lets libav write every fragment, for comparison.
+  package init(tracks: [FragmentTrack], isPlain: Bool = true) throws(AVError) {
     let outlet = try ByteOutlet()
     let waits = tracks.contains { FragmentMuxer.needsPacketForHeader($0.parameters.codec) }
     let raw = try unsafe FragmentMuxer.open(tracks, outlet, delaysHeader: waits)
@@ -87,6 +90,7 @@ extension FlushError: Sendable where Sink: Sendable {}
     unsafe avio_flush(outlet.context)
     unsafe self.raw = raw
     self.outlet = outlet
+    plain = isPlain ? PlainFragments(tracks) : nil
     initSection = waits ? nil : outlet.takeKept()
   }
 
@@ -137,6 +141,11 @@ extension FlushError: Sendable where Sink: Sendable {}
   @discardableResult
   package mutating func flushChunk<E: Error>(_ sink: (RawSpan) throws(E) -> Void) throws(FlushError<E>) -> Bool {
     guard hasPending else { return false }
+    if plain != nil {
+      try plain?.flush(sink)
+      for track in tracks { track.pending = 0 }
+      return true
+    }
     if initSection == nil {
       guard tracks.allSatisfy({ !$0.needsPacketForHeader || $0.hasWritten }) else { return false }
       let result = unsafe av_write_frame(raw, nil)
@@ -198,9 +207,13 @@ extension FlushError: Sendable where Sink: Sendable {}
     track.held.dts = dts
     track.held.pts = track.held.pts.map { $0 + track.lead }
     let end = dts - track.lead + duration
-    let result = unsafe av_write_frame(raw, track.held.raw)
-    guard result >= 0 else { throw AVError(.mux("a fragment"), code: result) }
-    track.held.clear()
+    if plain != nil {
+      try plain?.add(&track.held, track: index)
+    } else {
+      let result = unsafe av_write_frame(raw, track.held.raw)
+      guard result >= 0 else { throw AVError(.mux("a fragment"), code: result) }
+      track.held.clear()
+    }
     track.hasHeld = false
     track.hasWritten = true
     track.pending += 1

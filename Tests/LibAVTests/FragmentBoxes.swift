@@ -7,7 +7,7 @@ struct FragmentBoxes {
     var offset: Int32
     var isSync: Bool { flags & 0x10000 == 0 }
   }
-  struct Fragment {
+  struct Fragment: Equatable {
     var track: UInt32
     var decodeTime: UInt64
     var samples: [Sample]
@@ -17,6 +17,8 @@ struct FragmentBoxes {
 
   private(set) var topLevel: [String] = []
   private(set) var fragments: [Fragment] = []
+  /// The bytes of each fragment's samples, found by its offset from the start of the moof.
+  private(set) var media: [[UInt8]] = []
   private let bytes: [UInt8]
 
   init(_ bytes: [UInt8]) {
@@ -69,7 +71,7 @@ struct FragmentBoxes {
     return found
   }
 
-  private func fragment(_ range: Range<Int>) -> Fragment {
+  private mutating func fragment(_ range: Range<Int>) -> Fragment {
     var result = Fragment(track: 0, decodeTime: 0, samples: [], isBaseMoof: false)
     var standard = Sample(duration: 0, size: 0, flags: 0, offset: 0)
     for box in boxes(in: range) {
@@ -93,7 +95,7 @@ struct FragmentBoxes {
         result.decodeTime = UInt64(next()) << 32 | UInt64(next())
       case "trun":
         let count = next()
-        if flags & 0x1 != 0 { at += 4 }
+        let start = flags & 0x1 != 0 ? Int(next()) : 0
         let first = flags & 0x4 != 0 ? next() : nil
         for index in 0..<count {
           var sample = standard
@@ -104,6 +106,8 @@ struct FragmentBoxes {
           if flags & 0x800 != 0 { sample.offset = Int32(bitPattern: next()) }
           result.samples.append(sample)
         }
+        let size = result.samples.reduce(0) { $0 + Int($1.size) }
+        media.append(start + size <= bytes.count ? Array(bytes[start..<start + size]) : [])
       default: break
       }
     }

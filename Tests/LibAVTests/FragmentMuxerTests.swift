@@ -4,10 +4,10 @@ import Testing
 
 /// Cuts a scene into chunks, a flush before each packet of track 0 that `cuts` names.
 private func fragment(
-  _ tracks: [Scene.Track], cut: (_ isKey: Bool, _ index: Int) -> Bool
+  _ tracks: [Scene.Track], isPlain: Bool = true, cut: (_ isKey: Bool, _ index: Int) -> Bool
 ) throws -> (initSection: [UInt8], chunks: [[UInt8]], lead: Int64) {
   var muxer = try FragmentMuxer(
-    tracks: tracks.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) })
+    tracks: tracks.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) }, isPlain: isPlain)
   var chunks: [[UInt8]] = []
   var index = 0
   func flush() throws {
@@ -125,6 +125,32 @@ extension [UInt8] {
       let path = directory.file("\(index).mp4")
       try write(result.initSection + chunk, to: path)
       #expect(try countDecoded(path).pictures == 25)
+    }
+  }
+
+  @Test(arguments: [(false, 0), (true, 0), (true, 7), (false, 1)])
+  func `packets that go in as they are become the fragments that libav would write`(bFrames: Bool, hole: Int) throws {
+    let directory = try TemporaryDirectory()
+    // Large enough that some samples are handed on by themselves and some are gathered.
+    try Scene(width: 640, height: 360, bFrames: bFrames).write(to: directory.file("scene.mp4"), format: "mp4")
+    var tracks = try Scene.tracks(in: directory.file("scene.mp4"))
+    if hole > 0 {
+      for (index, track) in tracks.enumerated() {
+        let kept = track.packets.enumerated().filter { $0.offset % 40 != hole }.map(\.element)
+        tracks[index] = Scene.Track(parameters: track.parameters, frameRate: track.frameRate, packets: kept)
+      }
+    }
+    for tracks in [tracks, [tracks[0]], [tracks[1]]] {
+      let ours = try fragment(tracks) { _, index in index % 10 == 3 }
+      let theirs = try fragment(tracks, isPlain: false) { _, index in index % 10 == 3 }
+      #expect(ours.initSection == theirs.initSection)
+      #expect(ours.chunks.count == theirs.chunks.count)
+      for (ours, theirs) in zip(ours.chunks, theirs.chunks) {
+        let (ours, theirs) = (FragmentBoxes(ours), FragmentBoxes(theirs))
+        #expect(ours.topLevel == theirs.topLevel)
+        #expect(ours.fragments == theirs.fragments)
+        #expect(ours.media == theirs.media)
+      }
     }
   }
 

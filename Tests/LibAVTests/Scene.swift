@@ -45,6 +45,19 @@ struct Scene {
     try muxer.finish()
   }
 
+  /// The tracks of a file, as its container has them.
+  static func tracks(in path: String) throws -> [Track] {
+    var input = try MediaInput(InputRequest(url: path), interruption: Interruption())
+    let streams = try [require(input.bestVideo), require(input.bestAudio)]
+    var packets = streams.map { _ in [Held]() }
+    var packet = try Packet()
+    while try input.read(into: &packet) {
+      guard let index = streams.firstIndex(where: { $0.index == packet.streamIndex }) else { continue }
+      packets[index].append(Held(try packet.shared()))
+    }
+    return zip(streams, packets).map { Track(parameters: $0.parameters, frameRate: $0.frameRate, packets: $1) }
+  }
+
   /// Calls `body` with shares of all packets in the order of their decode times.
   static func interleave(_ tracks: [Track], _ body: (inout Packet, Int) throws -> Void) throws {
     var next = tracks.map { _ in 0 }

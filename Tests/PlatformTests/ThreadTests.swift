@@ -40,6 +40,30 @@ final class Counter: Sendable {
     #expect(queue.count == 0)
   }
 
+  @Test func `what is put patiently comes out in batches, in order, all of it`() throws {
+    let queue = HandoffQueue<Int>(capacity: 8)
+    let writer = try Platform.Thread("writer") {
+      for index in 0..<1_001 { _ = queue.put(index, isPatient: true) }
+      queue.close()
+    }
+    var batch = queue.emptyBatch()
+    var next = 0
+    var batches = 0
+    while queue.take(into: &batch, timeout: .seconds(60)) == .elements {
+      batches += 1
+      while let element = batch.next() {
+        #expect(element == next)
+        next += 1
+      }
+    }
+    writer.join()
+    #expect(next == 1_001)
+    // A quarter of the queue each time, but for the last.
+    #expect(batches <= 501)
+    #expect(queue.take(into: &batch, timeout: .zero) == .closed)
+    #expect(HandoffQueue<Int>(capacity: 1).take(into: &batch, timeout: .zero) == .timedOut)
+  }
+
   @Test func `a full queue lets go of its oldest when asked to, and says so`() {
     let living = Counter()
     let queue = HandoffQueue<Token>(capacity: 2)

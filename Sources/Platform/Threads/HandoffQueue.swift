@@ -17,6 +17,16 @@ package final class HandoffQueue<Element: ~Copyable & Sendable>: Sendable {
     var isClosed = false
   }
 
+  /// Elements taken together.
+  package struct Batch: ~Copyable {
+    fileprivate var ring: Ring<Element>
+
+    /// The next of them, in order.
+    package mutating func next() -> Element? { ring.removeFirst() }
+  }
+
+  package enum Arrival: Equatable, Sendable { case elements, timedOut, closed }
+
   /// - Parameter capacity: elements it holds at most, at least 1.
   package init(capacity: Int) {
     self.capacity = max(1, capacity)
@@ -28,13 +38,18 @@ package final class HandoffQueue<Element: ~Copyable & Sendable>: Sendable {
 
   /// Puts an element at the end, waiting while the queue is full. False when the queue is closed; the element is gone
   /// then.
-  package func put(_ element: consuming Element) -> Bool {
+  ///
+  /// - Parameter isPatient: whoever waits for elements sleeps on until a quarter of the queue is full or its time is up.
+  ///   Waking it for every element can cost more than what it does with it.
+  package func put(_ element: consuming Element, isPatient: Bool = false) -> Bool {
     var offered: Element? = consume element
     return state.wait { state -> Bool? in
       if state.isClosed { return false }
       guard !state.ring.isFull, let element = offered.take() else { return nil }
       state.ring.append(element)
       return true
+    } isNews: {
+      !isPatient || $0.ring.count * 4 >= capacity
     } ?? false
   }
 
@@ -57,6 +72,17 @@ package final class HandoffQueue<Element: ~Copyable & Sendable>: Sendable {
   /// Takes the first element, waiting up to `timeout` for one.
   package func take(timeout: Duration) -> Taken {
     state.wait(timeout: timeout) { state -> Taken? in HandoffQueue.next(&state) } ?? .timedOut
+  }
+
+  package func emptyBatch() -> Batch { Batch(ring: Ring(capacity: capacity)) }
+
+  /// Takes all there is, waiting up to `timeout` for something. `batch` must be an empty one of this queue.
+  package func take(into batch: inout Batch, timeout: Duration) -> Arrival {
+    state.wait(timeout: timeout) { state -> Arrival? in
+      guard state.ring.count > 0 else { return state.isClosed ? .closed : nil }
+      swap(&state.ring, &batch.ring)
+      return .elements
+    } ?? .timedOut
   }
 
   /// Takes the first element, waiting for one; nil when the queue is closed and empty.

@@ -41,16 +41,17 @@ import Glibc
   }
 
   /// Waits until `body` answers something, and returns that; nil after `timeout` (nil: waits without end). `body` runs
-  /// under the lock, first at once and then after every change, and may change the state when it answers.
+  /// under the lock, first at once and then after every change, and may change the state when it answers. Others hear of
+  /// that change only where `isNews` says that it is worth waking them.
   package func wait<R: ~Copyable>(
-    timeout: Duration? = nil, until body: (inout State) -> sending R?
+    timeout: Duration? = nil, until body: (inout State) -> sending R?, isNews: (borrowing State) -> Bool = { _ in true }
   ) -> sending R? {
     let deadline = timeout.map(Monitor.deadline)
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
     while true {
       if let result = body(&state) {
-        unsafe pthread_cond_broadcast(changed)
+        if isNews(state) { unsafe pthread_cond_broadcast(changed) }
         return result
       }
       if var deadline {

@@ -8,6 +8,8 @@ final class CopyChain: TrackChain {
   /// Where the run has to end, in ticks.
   private var limit: Int64?
   private var run: Int?
+  /// A source that can wait need not wake the writer for every packet.
+  private var isPatient = false
   private var parameters: CodecParameters
   /// Bytes of a NAL unit's length; nil where there are start codes or no NAL units.
   private(set) var lengthSize: Int?
@@ -39,6 +41,7 @@ final class CopyChain: TrackChain {
     if times.run != run {
       endRun()
       run = times.run
+      isPatient = !session.meter.value.isLive
       let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
       _ = session.put(.begin(track: track, run: times.run, format))
     }
@@ -94,6 +97,6 @@ final class CopyChain: TrackChain {
   private func release(next: PictureKind) {
     guard let run, let packet = held.take() else { return }
     let isSafe = heldKind == .start || heldKind == .openStart && stream.codec == .hevc && next != .skippedLeading
-    _ = session.put(.packet(track: track, run: run, canStart: isSafe, packet))
+    _ = session.put(.packet(track: track, run: run, canStart: isSafe, packet), isPatient: isPatient)
   }
 }

@@ -291,14 +291,21 @@ final class Reader: @unchecked Sendable {
       times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
     }
     if isLive { times.arrival = ContinuousClock.now - session.started }
+    let beginsRun = parameters != nil && source.hasPackets || times.isKey && mustBeginRun(source)
+    source.hasPackets = true
+    let answers = beginsRun ? timeline.placeInNextRun(times, track: track) : timeline.place(times, track: track)
+    // Nearly always the answer is about this packet and no other.
+    if parameters == nil, source.waiting.isEmpty, answers.count == 1, answers[0].track == track {
+      try settle(&packet, answers[0])
+      packet.clear()
+      return lookAtLimit()
+    }
     var taken = try media { () throws(AVError) in try Packet() }
     taken.take(from: &packet)
     let waiting = Waiting(taken)
     waiting.parameters = parameters
     source.waiting.append(waiting)
-    let beginsRun = parameters != nil && source.hasPackets || times.isKey && mustBeginRun(source)
-    source.hasPackets = true
-    try handle(beginsRun ? timeline.placeInNextRun(times, track: track) : timeline.place(times, track: track))
+    try handle(answers)
   }
 
   /// Whether the next run has to begin although nothing is wrong with the track itself: another input was opened anew, or
@@ -356,19 +363,29 @@ final class Reader: @unchecked Sendable {
       guard !source.waiting.isEmpty else { continue }
       let waiting = source.waiting.removeFirst()
       if let parameters = waiting.parameters { (source.chain as? CopyChain)?.setParameters(parameters) }
-      guard case .placed(var times) = answer.placement else { continue }
-      times.run += runBase
-      if times.run != startedRun { try start(times.run) }
-      let timeBase = waiting.packet.timeBase
-      if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
-      waiting.packet.pts = times.pts
-      waiting.packet.dts = times.dts
-      waiting.packet.duration = times.duration
-      source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
-      if session.configuration.isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
-      try source.chain.take(&waiting.packet, times)
-      try keepUp(with: answer.track)
+      try settle(&waiting.packet, answer)
     }
+    lookAtLimit()
+  }
+
+  /// Passes a packet on to where the timeline has placed it.
+  private func settle(_ packet: inout Packet, _ answer: Timeline.Answer) throws(RecordingError) {
+    let source = sources[answer.track]
+    guard case .placed(var times) = answer.placement else { return packet.clear() }
+    times.run += runBase
+    if times.run != startedRun { try start(times.run) }
+    let timeBase = packet.timeBase
+    if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
+    packet.pts = times.pts
+    packet.dts = times.dts
+    packet.duration = times.duration
+    source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
+    if session.configuration.isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
+    try source.chain.take(&packet, times)
+    try keepUp(with: answer.track)
+  }
+
+  private func lookAtLimit() {
     if let limit {
       hasReachedLimit = sources.allSatisfy { $0.end >= limit } || sources.contains { $0.end >= limit + 180_000 }
     }

@@ -22,6 +22,7 @@ final class SegmentThread: @unchecked Sendable {
   private let lock: SharedLock
   private let rendition: RenditionName
   private let items: HandoffQueue<TrackItem>
+  private var batch: HandoffQueue<TrackItem>.Batch
   private let onCommit: @Sendable (EntryPath) -> Void
   private var tracks: [Track]
   private var current: RunOutput?
@@ -59,6 +60,7 @@ final class SegmentThread: @unchecked Sendable {
   ) {
     self.rendition = rendition
     self.items = items
+    batch = items.emptyBatch()
     self.session = session
     self.tree = tree
     self.lock = lock
@@ -85,15 +87,13 @@ final class SegmentThread: @unchecked Sendable {
   /// Takes an item in; false when none will come. Nothing comes of an encoder that is stuck, and nobody else can tell.
   private func takeNext() throws(RecordingError) -> Bool {
     while true {
-      let taken = items.take(timeout: .seconds(1))
-      if let encoder = session.stuckEncoder { throw .silentEncoder(encoder) }
-      switch consume taken {
-      case .element(let item):
+      if let item = batch.next() {
         take(item)
         return true
-      case .timedOut: continue
-      case .closed: return false
       }
+      let arrival = items.take(into: &batch, timeout: .milliseconds(250))
+      if let encoder = session.stuckEncoder { throw .silentEncoder(encoder) }
+      if arrival == .closed { return false }
     }
   }
 

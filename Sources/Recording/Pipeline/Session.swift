@@ -190,7 +190,7 @@ final class Session: Sendable {
   }
 
   /// Passes an item on; false when the recording has failed.
-  func put(_ item: consuming TrackItem) -> Bool { output.put(item) }
+  func put(_ item: consuming TrackItem, isPatient: Bool = false) -> Bool { output.put(item, isPatient: isPatient) }
 }
 
 /// Hands a value that cannot be copied to a thread.

@@ -53,12 +53,13 @@ package struct Interleaver<Element> {
 
   /// The next sample in order; nil when a track has to be waited for, or all is given out.
   package mutating func next() -> Sample? {
-    let newest = tracks.compactMap(\.latest).max() ?? 0
+    var newest: Int64?
+    for index in tracks.indices { newest = max(newest ?? .min, tracks[index].latest ?? .min) }
     var chosen: (track: Int, time: Int64)?
-    for (index, track) in tracks.enumerated() {
-      if let first = track.first {
+    for index in tracks.indices {
+      if let first = tracks[index].first {
         if chosen.map({ first.time < $0.time }) ?? true { chosen = (index, first.time) }
-      } else if !track.hasEnded && newest - (track.latest ?? 0) <= patience {
+      } else if !tracks[index].hasEnded && (newest ?? 0) - (tracks[index].latest ?? 0) <= patience {
         return nil
       }
     }

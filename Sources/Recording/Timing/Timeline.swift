@@ -93,7 +93,8 @@ package struct Timeline: Sendable {
       return leave(with: packet, index)
     }
     if tracks[index].held.isEmpty, tracks[index].fits(packet, policy) {
-      return [accept(packet, index)] + settleJump()
+      let answer = [accept(packet, index)]
+      return tracks.contains(where: \.hasJumped) ? answer + settleJump() : answer
     }
     return doubt(packet, index)
   }
