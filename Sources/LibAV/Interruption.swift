@@ -33,6 +33,15 @@ package final class Interruption: Sendable {
 
   var shouldReturn: Bool { isStopped || hasExpired }
 
+  /// For libav to ask, which must not do so once this is gone.
+  var callback: AVIOInterruptCB {
+    unsafe AVIOInterruptCB(
+      callback: { opaque in
+        guard let opaque = unsafe opaque else { return 0 }
+        return unsafe Unmanaged<Interruption>.fromOpaque(opaque).takeUnretainedValue().shouldReturn ? 1 : 0
+      }, opaque: Unmanaged.passUnretained(self).toOpaque())
+  }
+
   /// What `AVERROR_EXIT` (or the error a protocol made of it) means: nil when nobody interrupted.
   var cause: Int32? {
     if isStopped { return segrec_AVERROR_EXIT }

@@ -153,11 +153,7 @@ package struct InputRequest: Sendable {
     guard let fresh = unsafe avformat_alloc_context() else {
       throw AVError(.allocate("an input"), code: -ENOMEM)
     }
-    unsafe fresh.pointee.interrupt_callback = AVIOInterruptCB(
-      callback: { opaque in
-        guard let opaque = unsafe opaque else { return 0 }
-        return unsafe Unmanaged<Interruption>.fromOpaque(opaque).takeUnretainedValue().shouldReturn ? 1 : 0
-      }, opaque: Unmanaged.passUnretained(interruption).toOpaque())
+    unsafe fresh.pointee.interrupt_callback = interruption.callback
     if let port { unsafe fresh.pointee.pb = port.context }
     var context: UnsafeMutablePointer<AVFormatContext>? = unsafe fresh
     var options = try OptionList(request.options, adding: defaults(for: request))

@@ -7,13 +7,22 @@ import CLibAV
   private let name: String
   private let opensFile: Bool
   private let timeBases: [RationalTime]
+  private let interruption: Interruption?
+  private let timeout: Duration?
 
   /// - Parameters:
   ///   - format: libav's name (`mp4`, `mpegts`, `flv`).
   ///   - url: a path or URL, which is created or replaced.
   ///   - options: for the muxer; one it does not know is an error.
-  package init(format: String, url: String, tracks: [FragmentTrack], options: [MediaOption] = []) throws(AVError) {
-    let name = InputName(url: url).description
+  ///   - shown: how the URL is called in errors, where the usual way shows too much of it.
+  ///   - interruption: ends calls that wait for a network.
+  ///   - timeout: for opening and for each packet, where there is an interruption.
+  package init(
+    format: String, url: String, tracks: [FragmentTrack], options: [MediaOption] = [], called shown: String? = nil,
+    interruption: Interruption? = nil, timeout: Duration? = nil
+  ) throws(AVError) {
+    let name = shown ?? InputName(url: url).description
+    interruption?.arm(timeout)
     var context: UnsafeMutablePointer<AVFormatContext>?
     var result = unsafe avformat_alloc_output_context2(&context, nil, format, url)
     guard result >= 0, let context = unsafe context else {
@@ -23,8 +32,10 @@ import CLibAV
     do throws(AVError) {
       for track in tracks { try unsafe OutputMuxer.addStream(track, to: context) }
       if opensFile {
-        result = unsafe avio_open2(&context.pointee.pb, url, AVIO_FLAG_WRITE, nil, nil)
-        guard result >= 0 else { throw AVError(.mux(name), code: result) }
+        if let interruption { unsafe context.pointee.interrupt_callback = interruption.callback }
+        result = unsafe avio_open2(
+          &context.pointee.pb, url, AVIO_FLAG_WRITE, &context.pointee.interrupt_callback, nil)
+        guard result >= 0 else { throw AVError(.mux(name), code: interruption?.cause ?? result) }
       }
       var list = try OptionList(options)
       result = unsafe avformat_write_header(context, &list.raw)
@@ -43,6 +54,8 @@ import CLibAV
     unsafe raw = context
     self.name = name
     self.opensFile = opensFile
+    self.interruption = interruption
+    self.timeout = timeout
   }
 
   deinit { unsafe OutputMuxer.close(raw, opensFile) }
@@ -54,12 +67,14 @@ import CLibAV
   package mutating func write(_ packet: inout Packet, track: Int) throws(AVError) {
     if packet.timeBase != timeBases[track] { packet.rescale(to: timeBases[track]) }
     packet.streamIndex = track
+    interruption?.arm(timeout)
     let result = unsafe av_interleaved_write_frame(raw, packet.raw)
-    guard result >= 0 else { throw AVError(.mux(name), code: result) }
+    guard result >= 0 else { throw AVError(.mux(name), code: interruption?.cause ?? result) }
   }
 
   /// Writes what is kept back and the end of the file, and closes it; nothing is synced to the disk.
   package consuming func finish() throws(AVError) {
+    interruption?.arm(timeout)
     var result = unsafe av_write_trailer(raw)
     if opensFile {
       let closed = unsafe avio_closep(&raw.pointee.pb)

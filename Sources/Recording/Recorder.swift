@@ -96,6 +96,7 @@ package final class Recorder: Sendable {
     var threads: [Thread] = []
     var encoding: Thread?
     do throws(SystemError) {
+      if let push = session.push { threads.append(try Thread("push", stackSize: 1 << 20) { push.work() }) }
       if let tap = plan.tap { threads.append(try Thread("tap") { tap.work() }) }
       if let encoder = plan.encoder {
         encoding = try Thread("encode", stackSize: 1 << 20) { encoder.work() }
@@ -148,6 +149,7 @@ package final class Recorder: Sendable {
     if session.failure != nil { plan.encoder?.frames.discard() }
     plan.microphone?.stop()
     plan.tap?.close()
+    session.push?.end()
     for thread in threads { thread.join() }
     // One that is stuck in an encoder stays there until the process ends.
     if session.stuckEncoder == nil { encoding?.join() }

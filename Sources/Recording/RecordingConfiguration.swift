@@ -91,6 +91,8 @@ package struct RecordingConfiguration: Sendable {
   package var microphoneGain: Double = 0
   /// A file, FIFO or Unix socket that gets the sound as 16 kHz mono s16le; nil: none does.
   package var pcmTap: String?
+  /// A live receiver (`rtmp://`, `rtmps://`) that gets the same packets; nil: none does. Its stream key is a secret.
+  package var push: String?
 
   /// 90 kHz ticks; 1 s to 60 s.
   package var segmentTicks: Int64 = 450_000
@@ -145,6 +147,9 @@ package struct RecordingConfiguration: Sendable {
     if !(-60...30).contains(microphoneGain) { try refuse("--mic-gain must be -60 to 30 dB") }
     if pcmTap != nil, audio == .copy || audio == .none && (microphone == nil || microphoneMode == .separate) {
       try refuse("--pcm-tap needs sound that is encoded: --audio aac")
+    }
+    if push != nil, case .encode(let codec) = video, codec != .h264 {
+      try refuse("--push takes H.264, so --video \(codec.rawValue) is impossible with it")
     }
     if !(8_000...512_000).contains(audioBitRate) { try refuse("--audio-bitrate must be 8k to 512k") }
     if let size {

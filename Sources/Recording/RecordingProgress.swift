@@ -22,6 +22,11 @@ package struct RecordingProgress: Equatable, Sendable {
   package var silence: Int64 = 0
   /// What could not be kept because the spool was full, in 90 kHz ticks.
   package var lost: Int64 = 0
+  /// Sent to the live receiver, and not sent because it was too slow, in 90 kHz ticks.
+  package var pushed: Int64 = 0
+  package var pushLost: Int64 = 0
+  /// Times at which the live receiver went away.
+  package var pushOutages = 0
   /// Packets that could not be decoded.
   package var damaged: Int64 = 0
   /// Times of packets that were put right.

@@ -191,6 +191,28 @@ extension Interleaver.Sample: Equatable where Element: Equatable {
   public static func == (a: Self, b: Self) -> Bool { (a.track, a.time, a.element) == (b.track, b.time, b.element) }
 }
 
+@Suite struct `Push gate` {
+  @Test func `a full queue loses all up to a start that finds half of it free, and tells how much`() {
+    var gate = PushGate(capacity: 8, byteCapacity: 1000)
+    func admit(_ time: Int64, _ canStart: Bool, _ queued: Int, _ bytes: Int = 0) -> PushGate.Decision {
+      gate.admit(at: time, canStart: canStart, queued: queued, bytes: bytes)
+    }
+    // Nothing before the first picture that decodes alone.
+    #expect(admit(0, false, 0) == .drop)
+    #expect(admit(10, true, 0) == .pass)
+    #expect(admit(20, false, 7) == .pass)
+    #expect(admit(30, false, 8) == .drop)
+    #expect(admit(40, false, 0) == .drop)
+    #expect(admit(50, true, 5) == .drop)
+    #expect(admit(60, true, 4) == .passAfter(gap: 30))
+    #expect(admit(70, false, 4, 999) == .pass)
+    #expect(admit(80, true, 4, 1000) == .drop)
+    #expect(admit(90, true, 4, 501) == .drop)
+    #expect(admit(100, true, 4, 500) == .passAfter(gap: 20))
+    #expect(admit(110, true, 0) == .pass)
+  }
+}
+
 @Suite struct `Sound grid` {
   @Test func `holes are filled, overlaps dropped, rounding left alone`() {
     var grid = SoundGrid()

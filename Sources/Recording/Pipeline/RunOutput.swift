@@ -14,6 +14,7 @@ final class RunOutput {
   let start: WallClockTime
   private let onCommit: @Sendable (EntryPath) -> Void
 
+  private var push: Push?
   private var muxer: FragmentMuxer
   private var writer: RunWriter
   private var interleaver: Interleaver<WaitingPacket>
@@ -58,10 +59,10 @@ final class RunOutput {
     interleaver = Interleaver(tracks: formats.count, patience: 10 * 90_000)
     reordering = Array(repeating: nil, count: formats.count)
     lastDecodeTimes = reordering
-    muxer = try media { () throws(AVError) in
-      try FragmentMuxer(
-        tracks: formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) })
-    }
+    let tracks = formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) }
+    muxer = try media { () throws(AVError) in try FragmentMuxer(tracks: tracks) }
+    if key.rendition == configuration.rendition { push = session.push }
+    push?.begin(run: run, tracks: tracks)
     writer = try spool { () throws(StorageError) in try RunWriter(tree: tree, key: key, lock: lock) }
     if countsTime { session.meter.add { $0.runs += 1 } }
     try commitInitSection()
@@ -170,6 +171,7 @@ final class RunOutput {
       waiting.packet.pts = max(waiting.packet.pts ?? settled, settled)
       lastDecodeTimes[track] = settled
     }
+    push?.offer(waiting.packet, run: run, track: track, canStart: track == lead && waiting.canStart)
     try media { () throws(AVError) in try muxer.write(&waiting.packet, track: track) }
   }
 

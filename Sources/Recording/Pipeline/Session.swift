@@ -13,6 +13,8 @@ final class Session: Sendable {
   let output: HandoffQueue<TrackItem>
   /// What the rendition of the microphone consists of.
   let microphoneOutput: HandoffQueue<TrackItem>
+  /// Sends the programme to a live receiver.
+  let push: Push?
   private let state: Monitor<State>
   let started = ContinuousClock.now
   /// A run says that another follows, which may not come; or it could not be closed for want of room.
@@ -48,6 +50,7 @@ final class Session: Sendable {
     interruptions = (0...configuration.inputs.count).map { _ in Interruption() }
     output = HandoffQueue(capacity: outputCapacity)
     microphoneOutput = HandoffQueue(capacity: outputCapacity)
+    push = configuration.push.map { [meter] in Push(url: $0, log: log, meter: meter) }
     state = Monitor(State(positions: configuration.inputs.map { _ in 0 }))
   }
 

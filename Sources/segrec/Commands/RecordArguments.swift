@@ -24,6 +24,8 @@ struct RecordArguments {
   var upload = UploadArguments()
   /// Bits per second of the picture on a weak network.
   var fallbackBitRate: Int64 = 1_000_000
+  /// As typed.
+  var push: String?
   var telling = TellingArguments()
 
   /// What `text` names, with what was said about it before.
@@ -99,6 +101,16 @@ struct RecordArguments {
     OptionGroup(
       title: "Recording:",
       options: [
+        Option(
+          "--push", "URL",
+          "Sends the same live to an RTMP receiver as well: rtmp://host/app/key. The recording does not wait for it. ${NAME} is taken from the environment."
+        ) { (arguments, text) throws(UsageError) in
+          let scheme = text.prefix { $0 != ":" }.lowercased()
+          guard scheme == "rtmp" || scheme == "rtmps" else {
+            throw UsageError("--push", "needs an address like rtmp://host/app/key")
+          }
+          arguments.push = text
+        },
         Option("--recording", "NAME", "The recording's name (default: time, host and four random digits).") {
           (arguments, text) throws(UsageError) in arguments.recording = try parseRecording("--recording", text)
         },

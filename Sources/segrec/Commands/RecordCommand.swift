@@ -46,6 +46,7 @@ enum RecordCommand: Command {
     var configuration = arguments.settings
     configuration.inputs = inputs.inputs
     configuration.microphone = inputs.microphone
+    configuration.push = inputs.push
     configuration.recording =
       arguments.recording
       ?? defaultRecordingName(
@@ -92,7 +93,7 @@ enum RecordCommand: Command {
     defer { metrics.end() }
     let session = RecordSession(
       recorder: recorder, sending: sending, recording: configuration.recording, spool: spool,
-      uploadCommand: command, hasVideo: configuration.video != .none,
+      uploadCommand: command, isPushed: inputs.push != nil, hasVideo: configuration.video != .none,
       isPaced: configuration.isPaced, log: log)
     return try session.run()
   }

@@ -5,6 +5,8 @@ import Recording
 struct RecordInputs {
   let inputs: [RecordingConfiguration.Input]
   let microphone: RecordingConfiguration.Input?
+  /// The live receiver.
+  let push: String?
   /// Never to be printed.
   let secrets: [String]
 
@@ -16,11 +18,12 @@ struct RecordInputs {
     var inputs: [RecordingConfiguration.Input] = []
     var secrets: [String] = []
     let all = arguments.sources + (arguments.microphone.map { [$0] } ?? [])
-    let typed = all.flatMap { userinfo(of: $0.text).filter { !$0.contains("$") } }
+    let addresses = all.map(\.text) + (arguments.push.map { [$0] } ?? [])
+    let typed = addresses.flatMap { (userinfo(of: $0) + streamKey(of: $0)).filter { !$0.contains("$") } }
     do throws(SystemError) {
       try ProcessTitle.scrub(typed)
     } catch {
-      throw Failure(.unavailable, "cannot take the password in --input off the process list: \(error); use ${NAME}")
+      throw Failure(.unavailable, "cannot take the password or stream key off the process list: \(error); use ${NAME}")
     }
     for (index, source) in all.enumerated() {
       let option = index < arguments.sources.count ? "--input" : "--mic"
@@ -33,6 +36,17 @@ struct RecordInputs {
         throw Failure(.usage, error.description)
       }
     }
+    var push: String?
+    do throws(UsageError) {
+      if let text = arguments.push {
+        let (url, fromEnvironment) = try expandEnvironment("--push", text, lookup: Environment.value)
+        secrets += fromEnvironment + userinfo(of: url) + streamKey(of: url)
+        push = url
+      }
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    self.push = push
     microphone = arguments.microphone == nil ? nil : inputs.removeLast()
     self.inputs = inputs
     self.secrets = secrets

@@ -12,6 +12,8 @@ struct RecordSession {
   let spool: String
   /// What sends the rest later.
   let uploadCommand: String
+  /// It is sent to a live receiver as well.
+  let isPushed: Bool
   let hasVideo: Bool
   /// A file is read at the pace of its own times.
   let isPaced: Bool
@@ -107,6 +109,12 @@ struct RecordSession {
     ]
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
     if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) for want of room") }
+    if isPushed {
+      let lost = spokenDuration(.milliseconds(progress.pushLost / 90))
+      parts.append(
+        "pushed \(spokenDuration(.milliseconds(progress.pushed / 90))) (\(counted(progress.pushOutages, "outage")), \(lost) dropped)"
+      )
+    }
     var sent = 0
     var left = progress.segments
     if case .success(let result) = upload {
@@ -119,7 +127,9 @@ struct RecordSession {
       [
         "recording": .init(recording), "seconds": .number(Double(progress.ticks) / 90_000),
         "segments": .init(progress.segments), "bytes": .init(progress.bytes), "dropped": .init(progress.dropped),
-        "refilled": .init(progress.refilled), "lost": .number(Double(progress.lost) / 90_000), "sent": .init(sent),
+        "refilled": .init(progress.refilled), "lost": .number(Double(progress.lost) / 90_000),
+        "pushed": .number(Double(progress.pushed) / 90_000), "push-outages": .init(progress.pushOutages),
+        "sent": .init(sent),
         "unsent": .init(left),
         "ending": .text("\(summary.ending)"),
       ])
