@@ -52,9 +52,10 @@ let package = Package(
     module("Delivery", ["HTTP", "Storage", "HLS", "Platform"]),
     module("Origin", ["HTTP", "Storage", "HLS", "Platform", "LibAV"]),
 
+    // What runs once a command may as well be small.
     .executableTarget(
       name: "segrec", dependencies: ["Recording", "Delivery", "Origin", "Storage", "HTTP", "HLS", "Platform", "LibAV"],
-      swiftSettings: strict),
+      swiftSettings: strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]),
 
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: relaxed),
     tests("HLS", ["HLS"]),
