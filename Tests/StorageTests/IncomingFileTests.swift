@@ -171,13 +171,26 @@ private func arrive(_ entry: EntryPath, _ bytes: [UInt8], in tree: Tree) throws(
     #expect(disk.files() == [segment(0).description: [1]])
   }
 
-  @Test func `the second of two same files waits for the name to be durable`() throws {
-    // The first has its name when the machine stops being able to sync the directory.
+  /// The step of an arrival that gives the file its name; the one after it makes that durable.
+  private func naming() throws -> Int {
     let counting = try SimulatedDisk()
     _ = try arrive(segment(0), [1], in: Tree(counting.root))
-    let rename = try #require(counting.log.firstIndex { $0.hasPrefix("rename") }) + 1
-    let disk = try SimulatedDisk(.failing(step: rename + 1, code: EIO))
+    return try #require(counting.log.firstIndex { $0.hasPrefix("rename") }) + 1
+  }
+
+  @Test func `the second of two same files waits for the name to be durable`() throws {
+    // The first was killed when it had its name and no more.
+    let disk = try SimulatedDisk(.stopping(afterStep: naming()))
     #expect(throws: StorageError.self) { try arrive(segment(0), [1], in: Tree(disk.root)) }
-    #expect(disk.files().isEmpty, "what could not be made durable is not left under its name")
+    disk.kill()
+    #expect(try arrive(segment(0), [1], in: Tree(disk.root)) == .same)
+    disk.crash(namesSurvive: false, unsynced: .lost)
+    #expect(disk.files()[segment(0).description] == [1])
+  }
+
+  @Test func `what could not be made durable is not left under its name`() throws {
+    let disk = try SimulatedDisk(.failing(step: naming() + 1, code: EIO))
+    #expect(throws: StorageError.self) { try arrive(segment(0), [1], in: Tree(disk.root)) }
+    #expect(disk.files().isEmpty)
   }
 }
