@@ -103,6 +103,19 @@ extension Tree {
     if durable { try RunWriter.sync(directory) }
   }
 
+  /// Writes that many bytes and takes them back: some quotas are seen in no other way. Throws what the disk says.
+  func tryRoom(for bytes: Int64) throws(StorageError) {
+    let file = try PendingFile(in: top, temporaryName: ".room.part", replacing: true)
+    var state: UInt64 = 1
+    // Which no file system can make smaller (Knuth's MMIX generator).
+    let noise = (0..<65_536).map { _ in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: state >> 56)
+    }
+    while file.length < bytes { try unsafe file.append(noise.span.bytes) }
+    try file.seal()
+  }
+
   /// Reads a derived file; nil when it is not there.
   ///
   /// - Parameter limit: bytes; a larger file is refused with `EFBIG`.

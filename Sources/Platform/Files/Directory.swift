@@ -57,9 +57,9 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, O_RDWR | O_CREAT | O_NONBLOCK, "open")
   }
 
-  /// Creates a file that must not be there yet; `EEXIST` when it is.
+  /// Creates a file that must not be there yet; `EEXIST` when it is. Writes go to its end, wherever that is by then.
   package func create(_ name: String) throws(SystemError) -> FileDescriptor {
-    try open(name, O_RDWR | O_CREAT | O_EXCL, "create")
+    try open(name, O_RDWR | O_CREAT | O_EXCL | O_APPEND, "create")
   }
 
   /// Gives the file `name` the name `newName` in `target`, at once for everybody who looks.

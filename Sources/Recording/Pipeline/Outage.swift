@@ -45,7 +45,7 @@ struct Outage {
     guard .now >= nextLook else { return false }
     nextLook = .now + Outage.interval
     do throws(StorageError) {
-      try session.configuration.keeper?.makeRoom(for: Outage.leastRoom)
+      try session.configuration.keeper?.findRoom(for: Outage.leastRoom)
     } catch {
       return false
     }
@@ -55,7 +55,7 @@ struct Outage {
   }
 
   /// Bytes that a run can begin with.
-  private static let leastRoom: Int64 = 256 << 10
+  static let leastRoom: Int64 = 256 << 10
 
   func tellEnd(at start: WallClockTime, _ session: Session) {
     let lost = end.map { max(0, start.milliseconds - $0.milliseconds) } ?? 0
@@ -70,18 +70,44 @@ extension Session {
   /// Makes sure that the spool has room for `bytes` more. Where all inputs can wait, so does the caller.
   func makeRoom(for bytes: Int64) throws(RecordingError) {
     guard let keeper = configuration.keeper else { return }
+    try spool { () throws(StorageError) in
+      try withRoom(for: bytes) { () throws(StorageError) in try keeper.makeRoom(for: bytes) }
+    }
+  }
+
+  /// Does `body`, and again when the disk refuses for want of room: what may go goes at once, and where all inputs can
+  /// wait, so does the caller.
+  func withRoom(for bytes: Int64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+    var hasLooked = false
     var hasTold = false
     while true {
       do throws(StorageError) {
-        return try keeper.makeRoom(for: bytes)
+        return try body()
       } catch {
-        guard error.isFull, keeper.waitsForRoom, !meter.value.isLive, !isStopping else {
-          throw RecordingError(error)
+        // What could not be synced is given up; there is nothing to repeat.
+        guard case .system = error, error.isFull, let keeper = configuration.keeper, keeper.waitsForRoom, !isStopping
+        else { throw error }
+        let isFound = try hasRoom(keeper, for: max(bytes, Outage.leastRoom))
+        if isFound, !hasLooked {
+          hasLooked = true
+          continue
         }
+        guard !meter.value.isLive else { throw error }
+        hasLooked = true
         if !hasTold { log.warning("spool-full", "\(error); recording waits for room") }
         hasTold = true
         pause(.milliseconds(500))
       }
+    }
+  }
+
+  private func hasRoom(_ keeper: SpoolKeeper, for bytes: Int64) throws(StorageError) -> Bool {
+    do throws(StorageError) {
+      try keeper.findRoom(for: bytes)
+      return true
+    } catch {
+      guard error.isFull else { throw error }
+      return false
     }
   }
 }

@@ -112,7 +112,9 @@ final class RunOutput {
       }
       try close(marker)
     } catch {
-      // The failure that led here is told; recovery closes the run at the next start.
+      // The failure that led here is told; recovery keeps what is whole and closes the run.
+      writer.leaveSegment()
+      session.needsRecovery.store(true, ordering: .relaxed)
       session.log.warning("run", "run \(writer.key.run) stays open: \(error.message)")
     }
   }
@@ -179,7 +181,7 @@ final class RunOutput {
   private func flush() throws(RecordingError) {
     if hasInitSection {
       try openSegment()
-      try deliver { bytes throws(StorageError) in try self.writer.append(bytes) }
+      try deliver { bytes throws(StorageError) in try self.append(bytes) }
     } else {
       // The init section becomes known with the first chunk.
       var first: [UInt8] = []
@@ -191,7 +193,7 @@ final class RunOutput {
       try commitInitSection()
       guard hasInitSection else { return }
       try openSegment()
-      try spool { () throws(StorageError) in try writer.append(unsafe first.span.bytes) }
+      try spool { () throws(StorageError) in try append(unsafe first.span.bytes) }
     }
     wholeLength = writer.openLength
     wholeEnd = muxer.end(of: lead) ?? segmentDecodeStart
@@ -208,12 +210,19 @@ final class RunOutput {
     }
   }
 
+  private func append(_ bytes: RawSpan) throws(StorageError) {
+    try session.withRoom(for: lastLength * 5 / 4) { () throws(StorageError) in try writer.append(bytes) }
+  }
+
   private func openSegment() throws(RecordingError) {
     guard !writer.hasOpenSegment else { return }
     // A quarter more than the one before.
-    try session.makeRoom(for: lastLength * 5 / 4)
+    let need = lastLength * 5 / 4
+    try session.makeRoom(for: need)
     let time = start.advanced(byTicks: segmentStart)
-    try spool { () throws(StorageError) in try writer.openSegment(start: time) }
+    try spool { () throws(StorageError) in
+      try session.withRoom(for: need) { () throws(StorageError) in try writer.openSegment(start: time) }
+    }
   }
 
   private func commitInitSection() throws(RecordingError) {
@@ -232,7 +241,13 @@ final class RunOutput {
     let ticks = timeBase.convert(end, to: .ticks) - timeBase.convert(segmentDecodeStart, to: .ticks)
     guard ticks > 0 else { return writer.abandonSegment() }
     let bytes = length ?? writer.openLength
-    let name = try spool { () throws(StorageError) in try writer.commitSegment(ticks: ticks, length: length) }
+    var committed: SegmentName?
+    try spool { () throws(StorageError) in
+      try session.withRoom(for: 0) { () throws(StorageError) in
+        committed = try writer.commitSegment(ticks: ticks, length: length)
+      }
+    }
+    guard let name = committed else { return }
     wholeLength = 0
     lastLength = bytes
     session.configuration.keeper?.added(bytes)

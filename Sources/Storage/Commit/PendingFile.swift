@@ -11,6 +11,8 @@ final class PendingFile {
   /// Bytes appended so far.
   private(set) var length: Int64 = 0
   private var isPublished = false
+  /// An append failed half-way: what it wrote goes before anything else happens.
+  private var isTorn = false
 
   /// - Parameters:
   ///   - temporaryName: starts with a dot and ends in `.part`.
@@ -36,10 +38,13 @@ final class PendingFile {
     do throws(SystemError) { try directory.remove(temporaryName) } catch {}
   }
 
+  /// After a failure the same bytes can be appended again.
   func append(_ bytes: RawSpan) throws(StorageError) {
+    if isTorn { try truncate(to: length) }
     do throws(SystemError) {
       try file.append(bytes)
     } catch {
+      isTorn = true
       throw .system(error)
     }
     length += Int64(bytes.byteCount)
@@ -53,10 +58,15 @@ final class PendingFile {
       throw .system(error)
     }
     self.length = length
+    isTorn = false
   }
+
+  /// Leaves the file under its temporary name, for recovery to find.
+  func leave() { isPublished = true }
 
   /// Makes the content durable, unless told not to. Nothing is appended after this.
   func seal(durably: Bool = true) throws(StorageError) {
+    if isTorn { try truncate(to: length) }
     do throws(SystemError) {
       if durably { try file.sync() }
       try file.close()

@@ -66,7 +66,8 @@ package struct RunWriter: ~Copyable {
   /// - Parameters:
   ///   - ticks: duration in 90 kHz ticks, more than 0.
   ///   - length: bytes to keep from the front, nil for all: what is whole after an append failed.
-  /// - Throws: `notDurable` with the segment given up when its content could not be synced. When only the directory could
+  /// - Throws: a refusal to give the segment its name, with the segment as it is, so that the call can be repeated.
+  ///   `notDurable` with the segment given up when its content could not be synced. When only the directory could
   ///   not be synced the segment stays and counts, though its name may not survive a power cut.
   package mutating func commitSegment(ticks: Int64, length: Int64? = nil) throws(StorageError) -> SegmentName {
     guard let file = segment else { throw .outOfOrder("\(key) has no open segment to commit") }
@@ -75,7 +76,12 @@ package struct RunWriter: ~Copyable {
     if let length, length < file.length { try file.truncate(to: length) }
     let name = SegmentName(sequence: count, start: start, ticks: ticks)
     try file.seal()
-    guard try file.publish(as: name.description) else { throw .taken(path: "\(directory.path)/\(name)") }
+    do throws(StorageError) {
+      guard try file.publish(as: name.description) else { throw .taken(path: "\(directory.path)/\(name)") }
+    } catch {
+      segment = file
+      throw error
+    }
     count += 1
     try RunWriter.sync(directory)
     return name
@@ -83,6 +89,12 @@ package struct RunWriter: ~Copyable {
 
   /// Removes the open segment, if there is one.
   package mutating func abandonSegment() { segment = nil }
+
+  /// Leaves the open segment to recovery, when the run cannot be closed.
+  package mutating func leaveSegment() {
+    segment?.leave()
+    segment = nil
+  }
 
   /// Commits the marker that closes the run; a segment that is still open is abandoned.
   @discardableResult

@@ -77,6 +77,24 @@ package final class SpoolKeeper: Sendable {
     if excess > 0 { throw .system(SystemError(operation: "keep room in", subject: tree.root, code: ENOSPC)) }
   }
 
+  /// As `makeRoom`, once the disk has refused a write: not every quota shows in the space that is told, so that room
+  /// counts as there when it has been written to.
+  package func findRoom(for need: Int64) throws(StorageError) {
+    try makeRoom(for: need)
+    do throws(StorageError) {
+      return try tree.tryRoom(for: need)
+    } catch {
+      guard error.isFull, waitsForRoom else { throw error }
+    }
+    var state = self.state.withLock { state in
+      defer { state = State() }
+      return state
+    }
+    defer { self.state.withLock { $0 = state } }
+    try remove(need, &state)
+    try tree.tryRoom(for: need)
+  }
+
   private func excess(_ state: inout State, _ need: Int64) throws(StorageError) -> Int64 {
     if limits.maximumSize != nil, state.used == nil { _ = try list(&state) }
     return limits.excess(try tree.space(), used: state.used, need: need)

@@ -16,7 +16,7 @@ func openTree(_ option: String, _ path: String, create: Bool) throws(Failure) ->
 func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
   switch error {
   case .system where reading: .noInput
-  case .system where error.isFull: .ioError
+  case .system(let error) where error.isFull || error.isDiskFailure: .ioError
   case .system(let error) where error.operation == "create": .cannotCreate
   case .system, .notDurable: .ioError
   case .locked: .unavailable
@@ -30,8 +30,7 @@ func exitCode(of error: UploadError) -> ExitCode {
   switch error {
   case .misconfigured: .usage
   case .target: .cannotCreate
-  case .spool(let cause):
-    cause.systemError?.isDiskFailure == true ? .ioError : exitCode(of: cause, reading: false)
+  case .spool(let cause): exitCode(of: cause, reading: false)
   }
 }
 

@@ -101,10 +101,11 @@ import Testing
     #expect(server.storedOrder.count { $0.hasSuffix(".end") } == 1)
   }
 
-  @Test func `what can wait does, and loses nothing`() throws {
+  @Test(arguments: ["0", "500k"])
+  func `what can wait does, and loses nothing`(minimumFree: String) throws {
     let server = try FaultServer()
     server.goDown()
-    let program = try recorder(["--upload", server.url, "--duration", "9s"])
+    let program = try recorder(["--upload", server.url, "--duration", "9s", "--min-free", minimumFree])
     try program.wait(for: "waits for room", seconds: 60)
     try expectWhole()
     try server.comeBack()
@@ -113,6 +114,53 @@ import Testing
     let segments = server.storedOrder.filter { $0.hasSuffix(".m4s") }
     #expect(sequences(segments).sorted() == Array(0..<9))
     #expect(server.storedOrder.last?.hasSuffix("/9.end") == true)
+    // Every picture once, although the disk was full in the middle of writing some.
+    let names = ["init.mp4"] + segments.map { ($0 as NSString).lastPathComponent }.sorted()
+    let bytes = names.compactMap { name in server.files.first { $0.key.hasSuffix("/" + name) }?.value }
+    let whole = directory.file("whole.mp4")
+    try bytes.reduce(Data(), +).write(to: URL(fileURLWithPath: whole))
+    try Media.decode(whole)
+    #expect(try Media.stream(whole, "v")?.frames == 225)
+  }
+
+  @Test func `a disk that can hold no more files is a full one`() throws {
+    // The run, its segments, the locks, and eight that stay free.
+    try disk.limit(files: 18)
+    let stopped = try recorder(["--when-full", "stop", "--duration", "60s", "--video-bitrate", "200k"]).wait()
+    #expect(stopped.status == 74, "\(stopped.errors)")
+    #expect(stopped.errors.contains("No space left on device"), "\(stopped.errors)")
+    try expectWhole()
+    #expect(directory.files(below: "spool").contains { $0.hasSuffix(".end") })
+    let waiting = try recorder(["--duration", "2s", "--video-bitrate", "200k"])
+    try waiting.wait(for: "waits for room", seconds: 60)
+    try disk.limit(files: 60)
+    let result = try waiting.wait(seconds: 60)
+    #expect(result.status == 0, "\(result.errors)")
+    let names = segmentNames(directory, below: "spool")
+    let newest = (try #require(names.max()) as NSString).deletingLastPathComponent
+    #expect(sequences(names.filter { $0.hasPrefix(newest) }) == [0, 1])
+  }
+
+  @Test func `a disk that may only be read is named, and what is on it stays`() throws {
+    let first = try recorder(["--duration", "2s", "--video-bitrate", "200k"]).wait()
+    #expect(first.status == 0, "\(first.errors)")
+    let before = directory.files(below: "spool")
+    try disk.remount("ro")
+    for arguments in [
+      ["record", "--recording", "talk", "--spool", directory.file("spool")] + Self.scene,
+      ["upload", "--spool", directory.file("spool"), "--upload", "http://127.0.0.1:1"],
+    ] {
+      let refused = try Program.run(segrecBinary, arguments)
+      #expect(refused.status == 74, "\(refused.errors)")
+      #expect(refused.errors.contains("Read-only file system"), "\(refused.errors)")
+    }
+    #expect(directory.files(below: "spool") == before)
+    try disk.remount("rw")
+    let origin = try Origin(root: directory.file("root"))
+    let sent = try Program.run(
+      segrecBinary, ["upload", "--spool", directory.file("spool"), "--upload", origin.address])
+    #expect(sent.status == 0, "\(sent.errors)")
+    #expect(sequences(segmentNames(directory, below: "root")) == [0, 1])
   }
 
   @Test func `what nobody has goes only when told so, the oldest first, each one said`() throws {
@@ -138,6 +186,14 @@ final class SmallDisk {
     let result = try Program.run("/usr/bin/mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "segrec-test", path])
     guard result.status == 0 else { throw Program.Failure(description: "cannot mount: \(result.errors)") }
   }
+
+  func remount(_ options: String) throws {
+    let result = try Program.run("/usr/bin/mount", ["-o", "remount,\(options)", path])
+    guard result.status == 0 else { throw Program.Failure(description: "cannot remount: \(result.errors)") }
+  }
+
+  /// Files and directories that it can have in all.
+  func limit(files: Int) throws { try remount("nr_inodes=\(files)") }
 
   deinit { _ = try? Program.run("/usr/bin/umount", ["-l", path]) }
 }
