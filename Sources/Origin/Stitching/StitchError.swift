@@ -11,7 +11,8 @@ package enum StitchError: Error, Equatable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .busy(let root, let owner):
-      "the playlists of \(root) are kept current by \(owner.map { "process \($0)" } ?? "another process") already"
+      "the playlists of \(root) are kept current by \(owner.map { "process \($0)" } ?? "another process") already; stop "
+        + "that one first, or leave them to it"
     case .system(let error): error.description
     case .storage(let error): error.description
     }
