@@ -45,5 +45,7 @@ struct RecordingSurvey {
 
   /// When the recording was over: the end of its last segment, or the last arrival where that was later. What was
   /// recorded days ago and has come only now, after an outage, must not go at once.
-  func end(_ census: Census) -> WallClockTime { max(latest, WallClockTime(milliseconds: census.newest)) }
+  ///
+  /// - Parameter arrival: milliseconds since the epoch.
+  func end(lastArrival arrival: Int64) -> WallClockTime { max(latest, WallClockTime(milliseconds: arrival)) }
 }

@@ -26,6 +26,8 @@ struct RootCleaning {
     }
   }
 
+  /// Milliseconds without a byte after which nobody receives a file any more.
+  private static let longestReceipt: Int64 = 3_600_000
   /// Candidates for size in one pass over the root: about 3 MB.
   private static let selectionLimit = 16_384
 
@@ -74,9 +76,9 @@ struct RootCleaning {
   ) throws(StorageError) -> Int64 {
     let (survey, census) = try survey(recording)
     let standing = try standing(of: recording, survey, census)
-    if policy.reason(standing, end: survey.end(census), at: now) != nil { return 0 }
+    if policy.reason(standing, end: end(survey, census), at: now) != nil { return 0 }
     if standing == .free {
-      let candidate = Candidate(end: survey.end(census), recording: recording, bytes: census.bytes)
+      let candidate = Candidate(end: end(survey, census), recording: recording, bytes: census.bytes)
       if limit.map({ $0 < candidate }) ?? true { selection.offer(candidate) }
     }
     return census.bytes
@@ -88,7 +90,10 @@ struct RootCleaning {
     let (survey, census) = try survey(recording)
     let amount = CleanReport.Amount(files: census.files, bytes: census.bytes)
     let standing = try standing(of: recording, survey, census)
-    guard let reason = reason(recording, standing, survey.end(census), census, limit) else {
+    guard let reason = reason(recording, standing, end(survey, census), census, limit) else {
+      if !configuration.isDryRun, census.temporaries > 0 {
+        _ = try tree.removeAbandonedTemporaries(of: recording, before: abandonedBefore)
+      }
       telling.change { $0.remaining = $0.remaining + amount }
       return
     }
@@ -132,8 +137,21 @@ struct RootCleaning {
   ) throws(StorageError) -> RetentionPolicy.Standing {
     // A directory without a run is nobody's recording, whatever else it holds.
     guard census.files > 0, !survey.isEmpty, try !tree.isLocked(recording) else { return .inUse }
-    if survey.isComplete, census.temporaries == 0 { return .free }
-    let idle = Duration.milliseconds(now.milliseconds - census.newest)
+    if survey.isComplete, census.newestTemporary < abandonedBefore { return .free }
+    let idle = Duration.milliseconds(now.milliseconds - lastArrival(census))
     return idle > configuration.idleEnd ? .free : .inUse
+  }
+
+  /// A file that is being received has changed since then; what has not was left by a server that was killed, and counts
+  /// for nothing.
+  private var abandonedBefore: Int64 { now.milliseconds - RootCleaning.longestReceipt }
+
+  private func end(_ survey: RecordingSurvey, _ census: Census) -> WallClockTime {
+    survey.end(lastArrival: lastArrival(census))
+  }
+
+  /// Milliseconds since the epoch.
+  private func lastArrival(_ census: Census) -> Int64 {
+    max(census.newest, census.newestTemporary < abandonedBefore ? 0 : census.newestTemporary)
   }
 }

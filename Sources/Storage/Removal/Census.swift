@@ -8,10 +8,11 @@ package struct Census: Equatable, Sendable {
   package var bytes: Int64 = 0
   /// Files being written, or left by somebody who was.
   package var temporaries = 0
+  /// When the newest of those last changed; milliseconds since the epoch, 0 where there is none.
+  package var newestTemporary: Int64 = 0
   /// Names outside the contract.
   package var foreign = 0
-  /// When the newest file of the contract, or one that is being written, last changed; milliseconds since the epoch, 0
-  /// where there is none. Playlists do not count: they are written long after the last arrival.
+  /// When the newest file of the contract last changed; milliseconds since the epoch, 0 where there is none. Playlists do not count: they are written long after the last arrival.
   package var newest: Int64 = 0
 
   package init() {}
@@ -35,7 +36,7 @@ package struct Census: Equatable, Sendable {
       files += 1
       bytes += try status().size
     case .temporary:
-      newest = max(newest, try status().modified)
+      newestTemporary = max(newestTemporary, try status().modified)
       temporaries += 1
     case .foreign: foreign += 1
     case .lock, .directory: break

@@ -40,6 +40,19 @@ import Testing
     #expect(try recordings(scene) == ["new"])
   }
 
+  @Test func `what a receiver left that was killed goes after an hour`() throws {
+    let scene = try TreeScene()
+    try recording("new", scene, ended: 2)
+    let run = scene.tree.path(of: try TreeScene.key("new", hours: 3))
+    try scene.put(file: run + "/.0123456789abcdef.part", bytes: 4, modified: TreeScene.ago(hours: 1.1))
+    try scene.put(file: run + "/.fedcba9876543210.part", bytes: 4, modified: TreeScene.ago(hours: 0.9))
+    func left() -> [String] { scene.files.filter { $0.hasSuffix(".part") }.map { ($0 as NSString).lastPathComponent } }
+    _ = try scene.clean(.root) { $0.isDryRun = true }
+    #expect(left().count == 2)
+    #expect(try scene.clean(.root).freed.files == 0)
+    #expect(left() == [".fedcba9876543210.part"])
+  }
+
   @Test func `what has come late, after an outage, does not go at once`() throws {
     let scene = try TreeScene()
     try recording("late", scene, ended: 90, arrived: 1)
