@@ -25,7 +25,7 @@ package final class Recorder: Sendable {
     self.tree = tree
     self.log = log
     self.onSegment = onSegment
-    session = Session(configuration, log, outputCapacity: 128)
+    session = Session(configuration, log, outputCapacity: 256)
   }
 
   /// Ends the recording soon: what has been captured is encoded, committed, and the run closed. May be called from any

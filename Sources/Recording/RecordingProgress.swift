@@ -20,7 +20,7 @@ package struct RecordingProgress: Equatable, Sendable {
   package var identical: Int64 = 0
   /// Silence filled in, in 90 kHz ticks.
   package var silence: Int64 = 0
-  /// What could not be kept because the spool was full, in 90 kHz ticks.
+  /// What could not be kept because the spool was full or too slow, in 90 kHz ticks.
   package var lost: Int64 = 0
   /// Sent to the live receiver, and not sent because it was too slow, in 90 kHz ticks.
   package var pushed: Int64 = 0

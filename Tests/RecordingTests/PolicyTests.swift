@@ -226,3 +226,32 @@ extension Interleaver.Sample: Equatable where Element: Equatable {
     #expect(grid.filled == 480 + 45_472 + 1000)
   }
 }
+
+@Suite struct `Lag of the writer` {
+  @Test func `cuts one run when the queue is full, and takes the next when half is written`() {
+    let start = ContinuousClock.now
+    var lag = WriterLag()
+    var verdicts: [WriterLag.Verdict] = []
+    for (second, (run, waiting)) in [
+      (0, 99), (0, 100), (0, 80), (0, 50), (1, 40), (1, 100), (2, 100), (3, 10), (3, 60),
+    ]
+    .enumerated() {
+      verdicts.append(lag.judge(run: run, waiting: waiting, capacity: 100, now: start + .seconds(second)))
+    }
+    #expect(
+      verdicts == [
+        .take, .leaveFrom, .leave, .leaveUntilRun(1), .takeAgain(lost: .seconds(3)), .leaveFrom, .leave,
+        .takeAgain(lost: .seconds(2)), .take,
+      ])
+    #expect(lag.end(now: start + .seconds(20)) == nil)
+  }
+
+  @Test func `is counted once when the recording ends in it, and what is held back of the run stays out`() {
+    let start = ContinuousClock.now
+    var lag = WriterLag()
+    #expect(lag.judge(run: 0, waiting: 100, capacity: 100, now: start) == .leaveFrom)
+    #expect(lag.end(now: start + .seconds(7)) == .seconds(7))
+    #expect(lag.judge(run: 0, waiting: 90, capacity: 100, now: start + .seconds(8)) == .leave)
+    #expect(lag.end(now: start + .seconds(9)) == nil)
+  }
+}

@@ -41,11 +41,13 @@ package final class HandoffQueue<Element: ~Copyable & Sendable>: Sendable {
   ///
   /// - Parameter isPatient: whoever waits for elements sleeps on until a quarter of the queue is full or its time is up.
   ///   Waking it for every element can cost more than what it does with it.
-  package func put(_ element: consuming Element, isPatient: Bool = false) -> Bool {
+  /// - Parameter limit: elements with which it counts as full, where those are fewer than it can hold.
+  package func put(_ element: consuming Element, isPatient: Bool = false, limit: Int = .max) -> Bool {
     var offered: Element? = consume element
+    let capacity = min(limit, self.capacity)
     return state.wait { state -> Bool? in
       if state.isClosed { return false }
-      guard !state.ring.isFull, let element = offered.take() else { return nil }
+      guard state.ring.count < capacity, let element = offered.take() else { return nil }
       state.ring.append(element)
       return true
     } isNews: {

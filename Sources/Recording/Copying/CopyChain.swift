@@ -97,6 +97,6 @@ final class CopyChain: TrackChain {
   private func release(next: PictureKind) {
     guard let run, let packet = held.take() else { return }
     let isSafe = heldKind == .start || heldKind == .openStart && stream.codec == .hevc && next != .skippedLeading
-    _ = session.put(.packet(track: track, run: run, canStart: isSafe, packet), isPatient: isPatient)
+    _ = session.put(packet, track: track, run: run, canStart: isSafe, isPatient: isPatient)
   }
 }

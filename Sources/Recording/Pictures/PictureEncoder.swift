@@ -277,7 +277,7 @@ final class PictureEncoder: @unchecked Sendable {
     guard var packet = held.take() else { return }
     if let end, let pts = packet.pts { packet.duration = max(1, end - pts) }
     let isKey = packet.isKey
-    _ = session.put(.packet(track: plan.track, run: run, canStart: isKey, packet))
+    _ = session.put(packet, track: plan.track, run: run, canStart: isKey)
   }
 
   private func endRun(isLast: Bool) throws(RecordingError) {

@@ -137,6 +137,7 @@ final class Reader: @unchecked Sendable {
       session.fail(error)
     }
     input = nil
+    session.endLag()
     if !isAlone { session.keepStep(input: index, at: nil) }
     do throws(RecordingError) {
       try microphone?.finish(endingAt: startedRun.map { session.end(of: $0) } ?? 0)

@@ -22,6 +22,9 @@ final class Session: Sendable {
   /// What the encoder of the picture was opened with, in bits per second; 0 before.
   let fullVideoBitRate = Atomic<Int64>(0)
 
+  /// How far the disk is behind a live input.
+  let lag = Mutex(WriterLag())
+
   private struct State {
     var failure: RecordingError?
     var isStopping = false
@@ -193,7 +196,12 @@ final class Session: Sendable {
   }
 
   /// Passes an item on; false when the recording has failed.
-  func put(_ item: consuming TrackItem, isPatient: Bool = false) -> Bool { output.put(item, isPatient: isPatient) }
+  func put(_ item: consuming TrackItem, isPatient: Bool = false) -> Bool {
+    output.put(item, isPatient: isPatient, limit: meter.value.isLive ? .max : Session.enough)
+  }
+
+  /// Packets that wait for the writer where the source waits as well.
+  private static let enough = 128
 }
 
 /// Hands a value that cannot be copied to a thread.

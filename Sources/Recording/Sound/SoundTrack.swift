@@ -123,7 +123,11 @@ final class SoundTrack: SoundSink {
       var made = try media { () throws(AVError) in try Packet() }
       made.take(from: &packet)
       made.dts = made.pts
-      guard output.put(.packet(track: track, run: run, canStart: true, made)) else { return }
+      if output === session.output {
+        guard session.put(made, track: track, run: run, canStart: true) else { return }
+      } else {
+        guard output.put(.packet(track: track, run: run, canStart: true, made)) else { return }
+      }
     }
   }
 }

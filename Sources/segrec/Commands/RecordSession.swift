@@ -108,7 +108,7 @@ struct RecordSession {
       byteText(progress.bytes),
     ]
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
-    if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) for want of room") }
+    if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) to the disk") }
     if isPushed {
       let lost = spokenDuration(.milliseconds(progress.pushLost / 90))
       parts.append(
