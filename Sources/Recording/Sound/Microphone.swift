@@ -127,7 +127,8 @@ final class Microphone: @unchecked Sendable, SoundSink {
     var hasBegun = false
     source.begin()
     var isReading = true
-    while isReading {
+    // Sources that compute or pace themselves never notice the interruption.
+    while isReading && !interruption.isStopped {
       do throws(AVError) {
         isReading = try input?.read(into: &packet) ?? false
       } catch {

@@ -18,6 +18,14 @@ import Testing
     return result
   }
 
+  @Test(arguments: ["", ",arealtime"])
+  func `a microphone that never ends does so with its recording`(pace: String) throws {
+    _ = try record([
+      "--duration", "1s", "--input-format", "lavfi", "--input", "testsrc2=rate=25", "--input-format", "lavfi", "--mic",
+      "sine=sample_rate=48000\(pace)",
+    ])
+  }
+
   /// Mean brightness of a part of the first picture.
   private func brightness(_ part: String) throws -> UInt8 {
     let output = directory.file("grey")
