@@ -1,5 +1,6 @@
 // libav's headers, and the macros and variadic functions of them that Swift cannot import.
 #pragma once
+#include <malloc.h>
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
 #include <libavdevice/avdevice.h>

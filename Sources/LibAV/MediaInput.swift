@@ -91,6 +91,8 @@ package struct InputRequest: Sendable {
     self.duration = duration.flatMap { $0 > 0 ? $0 : nil }
     startTime = unsafe optionalTime(raw.pointee.start_time)
     interruption.arm(nil)
+    // Most of what was read to find out is free by now, and the allocator would keep it: some MB for the whole recording.
+    malloc_trim(0)
   }
 
   deinit { unsafe MediaInput.close(raw) }
