@@ -21,8 +21,11 @@ let relaxed: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// What waits for a network or runs once a command may as well be small: that buys room below 10 MB.
+let small: [SwiftSetting] = strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -46,16 +49,15 @@ let package = Package(
     module("LibAV", ["CLibAV"]),
 
     module("Storage", ["HLS", "Platform"]),
-    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib"]),
+    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib"], small),
 
     module("Recording", ["LibAV", "Storage", "HLS", "Platform"]),
-    module("Delivery", ["HTTP", "Storage", "HLS", "Platform"]),
+    module("Delivery", ["HTTP", "Storage", "HLS", "Platform"], small),
     module("Origin", ["HTTP", "Storage", "HLS", "Platform", "LibAV"]),
 
-    // What runs once a command may as well be small.
     .executableTarget(
       name: "segrec", dependencies: ["Recording", "Delivery", "Origin", "Storage", "HTTP", "HLS", "Platform", "LibAV"],
-      swiftSettings: strict + [.unsafeFlags(["-Osize"], .when(configuration: .release))]),
+      swiftSettings: small),
 
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: relaxed),
     tests("HLS", ["HLS"]),
