@@ -48,6 +48,20 @@ private func within(_ a: Double?, _ b: Double, _ tolerance: Double) -> Bool {
     #expect(within(Double(listener.end) / 48_000, 7176 * (Double(error) ?? 0), 0.04))
   }
 
+  @Test func `sound that was cut at its start is stretched later without a start anew`() throws {
+    // Half a second before the origin; 10 ms late from the twentieth second on.
+    let scene = "sine=r=48000:d=30,asetpts=PTS-24000+if(gt(T\\,20)\\,480)"
+    var input = try MediaInput(InputRequest(url: scene, format: "lavfi"), interruption: Interruption())
+    let best = input.bestAudio
+    let source = try SoundSource(stream: try #require(best), meter: Meter())
+    let listener = Listener(from: 0)
+    var packet = try Packet()
+    while try input.read(into: &packet) { try source.take(packet, into: listener) }
+    try source.end(at: 0, into: listener)
+    #expect(source.grid.dropped < 24_000, "\(source.grid.dropped) samples of silence came and had no place")
+    #expect(within(Double(listener.end) / 48_000, 29.51, 0.01))
+  }
+
   @Test(
     arguments: [
       ("u8", 8000, 1), ("s16le", 11_025, 1), ("s16be", 44_100, 2), ("s24le", 96_000, 2), ("s24be", 48_000, 1),

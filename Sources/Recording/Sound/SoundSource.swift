@@ -121,9 +121,11 @@ final class SoundSource {
     }
     if resampler == nil {
       // What lies before the place where the next sample goes is cut off; a hole before it is filled by the grid.
-      // swresample counts `first_pts` in samples of its input.
+      // swresample counts `first_pts` in samples of its input. Where the rates are the same it starts anew with the first
+      // sample that it stretches, from `first_pts`, and makes the silence since then in one piece, hours of it after
+      // hours: `flags=res` has it resample from the start.
       let next = StudioSound.timeBase.convert(grid.next, to: RationalTime(1, Int32(frame.sampleRate)))
-      let begins = StudioSound.samples(start) < grid.next ? ":first_pts=\(next)" : ""
+      let begins = StudioSound.samples(start) < grid.next ? ":first_pts=\(next):flags=res" : ""
       let description =
         "aresample=\(StudioSound.rate):async=1000:min_hard_comp=\(Self.stretchLimit)\(begins),"
         + "aformat=sample_fmts=\(StudioSound.format):channel_layouts=\(StudioSound.layout)"
