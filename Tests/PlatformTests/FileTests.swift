@@ -61,6 +61,15 @@ import Testing
 
   private func top() throws(SystemError) -> Directory { try Directory(path: temporary.path) }
 
+  @Test func `what is written to a new file after it was cut follows what is left`() throws {
+    let file = try top().create("a")
+    try file.writeAll([1, 2, 3, 4])
+    try file.truncate(to: 2)
+    try file.writeAll([5])
+    try file.seek(to: 0)
+    #expect(try file.readAll(limit: 10) == [1, 2, 5])
+  }
+
   @Test(arguments: ["", ".", "..", "a/b", "/etc", "a\0b", "../x"])
   func `a name is one component`(name: String) throws {
     let top = try top()

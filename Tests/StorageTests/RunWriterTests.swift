@@ -61,6 +61,41 @@ import Testing
     #expect(try writer.close(.next) == MarkerName(count: 1, kind: .next))
   }
 
+  /// A disk that once has no room, for the first operation of that kind on the first segment.
+  private func disk(refusing operation: String) throws -> SimulatedDisk {
+    let full = try SimulatedDisk()
+    _ = scene.record(on: full)
+    let step = try #require(full.log.firstIndex { $0.hasPrefix(operation) && $0.contains("00000000_") })
+    return try SimulatedDisk(.failing(step: step + 1, code: 28))
+  }
+
+  private func writer(on disk: SimulatedDisk) throws -> RunWriter {
+    var writer = try RunWriter(tree: Tree(disk.root), key: scene.key, lock: Tree(disk.root).lock(Scene.recording))
+    try writer.writeInitSection(scene.initSection.span.bytes)
+    try writer.openSegment(start: Scene.began)
+    return writer
+  }
+
+  @Test func `the same bytes can be written again once there is room`() throws {
+    let disk = try disk(refusing: "write")
+    var writer = try writer(on: disk)
+    let chunk = scene.chunk(0, 0)
+    #expect { try writer.append(chunk.span.bytes) } throws: { ($0 as? StorageError)?.isFull == true }
+    try writer.append(chunk.span.bytes)
+    let name = try writer.commitSegment(ticks: 90_000)
+    #expect(disk.files()["\(scene.key)/\(name)"] == chunk)
+  }
+
+  @Test func `a segment that is refused its name can be committed again`() throws {
+    let disk = try disk(refusing: "rename")
+    var writer = try writer(on: disk)
+    for index in 0..<Scene.chunksPerSegment { try writer.append(scene.chunk(0, index).span.bytes) }
+    #expect { try writer.commitSegment(ticks: 90_000) } throws: { ($0 as? StorageError)?.isFull == true }
+    let name = try writer.commitSegment(ticks: 90_000)
+    #expect(disk.files()["\(scene.key)/\(name)"] == scene.segment(0))
+    #expect(try writer.close(.end) == MarkerName(count: 1, kind: .end))
+  }
+
   @Test func `the next run is later than the one before it, whatever the clock says`() throws {
     let now = Scene.began
     #expect(RunName(after: nil, now: now, suffix: 5) == RunName(start: now, suffix: 5))

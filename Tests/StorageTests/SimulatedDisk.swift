@@ -319,7 +319,15 @@ private final class SimulatedFile: DiskFile {
 
   func append(_ bytes: RawSpan) throws(SystemError) {
     let added = bytes.withUnsafeBytes { Array($0) }
-    try step("write") { $0.nodes[node]?.data += added }
+    do throws(SystemError) {
+      try step("write") { $0.nodes[node]?.data += added }
+    } catch {
+      // A disk that is full has taken what fitted.
+      try disk.with { state throws(SystemError) in
+        if !state.isOff { state.nodes[node]?.data += added.prefix(added.count / 2) }
+      }
+      throw error
+    }
   }
 
   func truncate(to size: Int64) throws(SystemError) {
