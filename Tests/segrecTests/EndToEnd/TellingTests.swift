@@ -105,6 +105,17 @@ import Testing
     #expect(refused.errors.contains("--metrics: cannot create"), "\(refused.errors)")
   }
 
+  @Test func `a status that is watched tells what has changed`() throws {
+    let spool = try PreparedSpool(segments: 2)
+    let program = try Program(segrecBinary, ["status", "--spool", spool.path, "--watch"])
+    #expect(eventually(within: 60) { program.output.contains("2 segments") }, "\(program.output)")
+    try Data(count: 60_000).write(
+      to: URL(fileURLWithPath: "\(spool.path)/\(PreparedSpool.run)/\(PreparedSpool.name(2))"))
+    #expect(eventually(within: 60) { program.output.contains("3 segments") }, "\(program.output)")
+    program.send(signal: SIGINT)
+    #expect(try program.wait(seconds: 60).status == 0)
+  }
+
   @Test func `no event shows a secret`() throws {
     let lines = directory.file("lines")
     let result = try Program.run(
