@@ -16,6 +16,13 @@ import Testing
       format: PixelFormat(name: format) ?? .yuv420p, color: color, outputFormat: .yuv420p)
   }
 
+  @Test(arguments: [(320, 180, 5), (1280, 720, 5), (1920, 1080, 3), (3840, 2160, 2)])
+  func `frames that wait for the encoder take 10 MB at most, and two there are always`(
+    width: Int, height: Int, frames: Int
+  ) {
+    #expect(PictureEncoder.liveCapacity(width: width, height: height) == frames)
+  }
+
   @Test func `a picture that fits is passed through untouched`() {
     #expect(filter(1920, 1080).description(size: (1920, 1080), keepsAspect: true) == "format=yuv420p")
   }

@@ -17,10 +17,14 @@ final class PictureEncoder: @unchecked Sendable {
     let cap: RationalTime?
     /// Frames do not wait for the encoder: the oldest that waits is dropped.
     let isLive: Bool
+    /// Frames that wait at most where the source is live.
+    let liveCapacity: Int
   }
 
-  /// Frames that wait at most. One is 3 MB at 1080p.
-  static let liveCapacity = 5
+  /// Frames of a live source that wait at most: five, or what 10 MB hold. One is 3.1 MB at 1080p.
+  static func liveCapacity(width: Int, height: Int) -> Int {
+    max(2, min(5, 10_000_000 / max(1, width * height * 3 / 2)))
+  }
   static let waitingCapacity = 2
   /// An encoder that has not answered for so long has failed.
   static let patience: Duration = .seconds(8)
@@ -61,7 +65,7 @@ final class PictureEncoder: @unchecked Sendable {
   init(_ plan: Plan, session: Session) throws(RecordingError) {
     self.plan = plan
     self.session = session
-    frames = HandoffQueue(capacity: plan.isLive ? Self.liveCapacity : Self.waitingCapacity)
+    frames = HandoffQueue(capacity: plan.isLive ? plan.liveCapacity : Self.waitingCapacity)
     let rate = plan.cap ?? plan.frameRate
     let frame = rate.inverse.convert(1, to: .ticks)
     grid = TimeGrid(interval: session.configuration.segmentTicks, tolerance: TimeGrid.tolerance(frame: frame))

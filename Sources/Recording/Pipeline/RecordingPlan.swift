@@ -95,7 +95,8 @@ struct RecordingPlan {
     }
     let plan = PictureEncoder.Plan(
       track: track, encoder: name, frameRate: stream.peakFrameRate,
-      cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive)
+      cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive,
+      liveCapacity: PictureEncoder.liveCapacity(width: stream.width, height: stream.height))
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(
