@@ -89,6 +89,12 @@ final class SpoolFiles {
       let listing = try tree.listing(of: key, windowSize: 8, newestFirst: newestFirst)
       waiting += listing.waiting + (listing.marker != nil && !listing.isMarkerSent ? 1 : 0)
     }
+    // Nothing to send: the recorder may not even have made the directory in which the right is held.
+    guard waiting > 0 else {
+      elsewhere[name] = nil
+      plan.drop(recording: name)
+      return false
+    }
     if elsewhere[name] == nil {
       log.info("upload-elsewhere", "\(name) is being sent by another process", ["recording": .init(name)])
     }

@@ -58,6 +58,7 @@ import Testing
     let end = Date().timeIntervalSince(asked)
     #expect(ended)
     #expect(try program.wait().status == 0, "\(program.errors)")
+    #expect(!program.errors.contains("another process"), "\(program.errors)")
     try Media.decode("\(origin.address)/\(name)/vod.m3u8")
     let late = zip(committed, published).map { $1.timeIntervalSince($0) }
     return Delays(publication: late.max() ?? 9, end: end)
