@@ -29,7 +29,7 @@ package func stitchOnce(
   var summary = StitchSummary()
   let recordings: [RecordingName]
   do throws(StorageError) {
-    recordings = if let only { [only] } else { try tree.recordings() }
+    recordings = try tree.recordings().filter { $0 == only ?? $0 }
   } catch {
     throw .storage(error)
   }

@@ -106,7 +106,7 @@ private func splitUnit(_ text: String) -> (number: Substring, unit: Substring) {
 }
 
 /// Digits with at most one point between them; nothing else that `Double` would take.
-private func decimal(_ text: some StringProtocol) -> Double? {
+func decimal(_ text: some StringProtocol) -> Double? {
   guard let first = text.first, first.isASCII, first.isNumber, text.last != ".",
     text.allSatisfy({ $0 == "." || ($0.isASCII && $0.isNumber) })
   else { return nil }

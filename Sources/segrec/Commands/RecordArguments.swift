@@ -207,7 +207,9 @@ struct RecordArguments {
         Option("--mic-gain", "DB", "Makes the microphone louder by so many decibels, -60 to 30 (default 0).") {
           (arguments, text) throws(UsageError) in
           let isLess = text.hasPrefix("-")
-          let gain = try parseDecimal("--mic-gain", isLess ? String(text.dropFirst()) : text, in: 0...60)
+          guard let gain = decimal(isLess ? String(text.dropFirst()) : text), gain <= (isLess ? 60 : 30) else {
+            throw UsageError("--mic-gain", "'\(text)' is not a number of decibels from -60 to 30")
+          }
           arguments.settings.microphoneGain = isLess ? -gain : gain
         },
         Option(

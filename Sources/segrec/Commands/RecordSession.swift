@@ -112,7 +112,7 @@ struct RecordSession {
     if isPushed {
       let lost = spokenDuration(.milliseconds(progress.pushLost / 90))
       parts.append(
-        "pushed \(spokenDuration(.milliseconds(progress.pushed / 90))) (\(counted(progress.pushOutages, "outage")), \(lost) dropped)"
+        "pushed \(spokenDuration(.milliseconds(progress.pushed / 90))) of it (\(counted(progress.pushOutages, "outage")), \(lost) dropped)"
       )
     }
     var sent = 0

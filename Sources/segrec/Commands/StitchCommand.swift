@@ -54,6 +54,9 @@ enum StitchCommand: Command {
     } catch {
       throw failure(error)
     }
+    if let recording = arguments.recording, summary.recordings == 0 {
+      throw Failure(.noInput, "--recording: there is no \(recording) in \(root)")
+    }
     let failed = summary.failed == 0 ? "" : ", \(summary.failed) failed"
     log.info(
       "stitched",

@@ -29,7 +29,10 @@ struct UploadArguments {
         Option(
           "--upload", "URL",
           "The server: http://, https://, s3://bucket/prefix or file:///dir. ${NAME} is taken from the environment."
-        ) { (arguments, text) throws(UsageError) in arguments.address = text },
+        ) { (arguments, text) throws(UsageError) in
+          if arguments.address != nil { throw UsageError("--upload", "can be given once: there is one server") }
+          arguments.address = text
+        },
         Option("--catch-up", "ORDER", "After an outage send oldest or newest first (default oldest).") {
           (arguments, text) throws(UsageError) in
           switch text {
