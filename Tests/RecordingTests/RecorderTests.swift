@@ -146,6 +146,26 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect(within(played.videoPackets.last?.time, lastShown, 0.001))
   }
 
+  @Test(arguments: [true, false])
+  func `sound that goes on for minutes lies where it belongs, in fragments that players read`(isCopied: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = try Generated.file(
+      "long.mkv", in: directory, "testsrc2=s=64x64:r=25:d=4[out0];sine=r=48000:d=400[out1]",
+      ["-c:v", "libx264", "-bf", "0", "-g", "25", "-c:a", "libmp3lame", "-b:a", "64k"])
+    let recorded = try Recorded(path) {
+      $0.video = isCopied ? .copy : $0.video
+      $0.audio = isCopied ? .copy : $0.audio
+    }
+    #expect(recorded.error == nil)
+    let played = try recorded.played()
+    #expect(played.pictures.count >= 100 && within(played.soundPackets.last?.time, 400, 0.1))
+    guard !isCopied else { return }
+    #expect(recorded.summary?.progress.ticks ?? 0 >= 400 * 90_000)
+    for segment in [0, 1, 40, 79] {
+      #expect(within(try recorded.played(segment: segment).soundPackets.first?.time, Double(segment) * 5, 0.03))
+    }
+  }
+
   @Test func `a duration is kept to in both tracks`() throws {
     let recorded = try Recorded(Generated.flash(seconds: 60), format: "lavfi") { $0.duration = .milliseconds(6400) }
     #expect(recorded.summary?.ending == .durationReached)

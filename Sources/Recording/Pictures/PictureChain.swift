@@ -21,6 +21,8 @@ final class PictureChain: TrackChain {
   /// Fixed with the first frame: a source that changes its size is fitted in.
   private var size: (width: Int, height: Int)?
   private var run: Int?
+  /// How far the last picture has been asked to be shown, in ticks of the run.
+  private var filled: Int64 = 0
   private var frame: Frame
   /// The picture before, as it was captured, and the second of the clock in which it came.
   private var previous: Frame
@@ -42,7 +44,10 @@ final class PictureChain: TrackChain {
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
     if let run, times.run != run { try drain(run) }
-    if times.run != run { limit = session.limit(of: times.run) }
+    if times.run != run {
+      limit = session.limit(of: times.run)
+      filled = 0
+    }
     run = times.run
     if let turned = packet.newRotation, turned != rotation {
       rotation = turned
@@ -61,6 +66,14 @@ final class PictureChain: TrackChain {
   func finish() throws(RecordingError) {
     defer { frames.close() }
     if let run { try drain(run) }
+  }
+
+  /// No picture has come up to `ticks`, and sound has: the last one is shown until then, in steps of half a second. Not
+  /// where pictures are reordered: the decoder holds some back that belong before.
+  func fill(to ticks: Int64) {
+    guard let run, stream.parameters.reorderDepth == 0, ticks >= filled + 45_000 else { return }
+    filled = ticks
+    _ = frames.put(.shown(until: ticks, run: run))
   }
 
   func endRun() throws(RecordingError) {

@@ -110,6 +110,7 @@ final class PictureEncoder: @unchecked Sendable {
   private func take(_ item: consuming FrameItem) throws(RecordingError) {
     switch consume item {
     case .frame(let frame, let run): try take(frame, of: run)
+    case .shown(let time, let run): if run == self.run, last != nil { try fill(before: time) }
     case .endOfRun: try endRun(isLast: true)
     }
   }

@@ -420,18 +420,18 @@ final class Reader: @unchecked Sendable {
     return session.wallClock(ofSource: origin.time, origin.timeBase)
   }
 
-  /// What others have to do with the time that a track has come to. Sound that stays away is filled in, so that segments have not to wait for it.
+  /// What others have to do with the time that a track has come to. Sound that stays away is filled in and a picture is
+  /// shown on, so that segments have not to wait for them. A live picture looks after itself, by the clock.
   private func keepUp(with track: Int) throws(RecordingError) {
     if track == 0 {
       try microphone?.advance(to: min(sources[0].end, limit ?? .max))
       if !isAlone && !isLive { session.keepStep(input: index, at: consumed + sources[0].end) }
     }
-    guard sources[track].stream.kind == .video else { return }
-    let patience: Int64 = isLive ? 90_000 : 900_000
-    for source in sources {
-      guard let sound = source.chain as? SoundChain else { continue }
-      let lag = sources[track].end - patience
-      if lag > 0 { try sound.fill(to: min(lag, limit ?? .max)) }
+    let lag = min(sources[track].end - (isLive ? 90_000 : 900_000), limit ?? .max)
+    guard lag > 0 else { return }
+    for source in sources where source !== sources[track] {
+      if let sound = source.chain as? SoundChain, sources[track].stream.kind == .video { try sound.fill(to: lag) }
+      if let picture = source.chain as? PictureChain, !isLive, source.end < lag { picture.fill(to: lag) }
     }
   }
 

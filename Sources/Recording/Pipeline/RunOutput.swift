@@ -31,6 +31,10 @@ final class RunOutput {
   /// Bytes of the segment committed last.
   private var lastLength: Int64 = 0
   private var isFinished = false
+  /// Packets given to the muxer since its last fragment.
+  private var pending = 0
+  /// A fragment of so many packets is written although the leading track asks for none: it has ended, or stays away.
+  private static let mostPending = 1000
   /// Decode times of a track begin below its presentation times by this, in ticks.
   private var reordering: [Int64?]
   /// In the muxer's time base.
@@ -56,7 +60,7 @@ final class RunOutput {
     cutter = SegmentCutter(
       segment: configuration.segmentTicks, chunk: configuration.chunkTicks,
       tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
-    interleaver = Interleaver(tracks: formats.count, patience: 10 * 90_000)
+    interleaver = Interleaver(tracks: formats.count, patience: 15 * 90_000)
     reordering = Array(repeating: nil, count: formats.count)
     lastDecodeTimes = reordering
     let tracks = formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) }
@@ -131,6 +135,7 @@ final class RunOutput {
     while let sample = interleaver.next() {
       guard sample.track == lead else {
         try mux(sample.element, sample.track)
+        if pending > Self.mostPending, origin != nil { try flush() }
         continue
       }
       let isFirst = origin == nil
@@ -175,10 +180,12 @@ final class RunOutput {
     }
     push?.offer(waiting.packet, run: run, track: track, canStart: track == lead && waiting.canStart)
     try media { () throws(AVError) in try muxer.write(&waiting.packet, track: track) }
+    pending += 1
   }
 
   /// Writes what the muxer has as one chunk of the open segment.
   private func flush() throws(RecordingError) {
+    pending = 0
     if hasInitSection {
       try openSegment()
       try deliver { bytes throws(StorageError) in try self.append(bytes) }

@@ -22,6 +22,8 @@ enum TrackItem: ~Copyable, Sendable {
 enum FrameItem: ~Copyable, Sendable {
   /// A frame, its time the run's.
   case frame(Frame, run: Int)
+  /// The run has come to this time, in ticks, without another frame: the last one is shown until then.
+  case shown(until: Int64, run: Int)
   /// No frame comes for a while: what there is of the run is to be finished.
   case endOfRun
 }
