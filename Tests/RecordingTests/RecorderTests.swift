@@ -166,6 +166,19 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     }
   }
 
+  @Test func `slides that are shown for twenty seconds each are copied with their sound`() throws {
+    let directory = try TemporaryDirectory()
+    let path = try Generated.file(
+      "slides.mkv", in: directory, "testsrc2=s=64x64:r=1/20:d=60[out0];sine=r=48000:d=60[out1]",
+      ["-c:v", "libx264", "-g", "1", "-c:a", "aac"])
+    let recorded = try Recorded(path) {
+      $0.video = .copy
+      $0.audio = .copy
+    }
+    #expect(recorded.error == nil)
+    #expect(try recorded.played().pictures.count == 3)
+  }
+
   @Test func `a duration is kept to in both tracks`() throws {
     let recorded = try Recorded(Generated.flash(seconds: 60), format: "lavfi") { $0.duration = .milliseconds(6400) }
     #expect(recorded.summary?.ending == .durationReached)

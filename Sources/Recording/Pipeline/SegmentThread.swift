@@ -14,8 +14,9 @@ final class SharedLock: Sendable {
 /// when all have left it.
 // Sendable: made by one thread and then used by the one that it is handed to, only.
 final class SegmentThread: @unchecked Sendable {
-  /// Packets of one track that wait for another track to begin.
-  private static let patience = 1000
+  /// Packets of one track that wait for another track to begin: 20 s of sound where the source is live, else minutes,
+  /// since slides are stored that far apart.
+  private var patience: Int { session.meter.value.isLive ? 1000 : 8000 }
 
   private let session: Session
   private let tree: Tree
@@ -148,7 +149,7 @@ final class SegmentThread: @unchecked Sendable {
   private func begin() throws(RecordingError) -> Bool {
     guard let next = tracks.compactMap({ $0.items.first?.run }).min() else { return false }
     // A track that stays away does not hold up the others for ever.
-    let isTired = tracks.contains { $0.items.count > Self.patience }
+    let isTired = tracks.contains { $0.items.count > patience }
     guard isTired || tracks.allSatisfy({ !$0.items.isEmpty || $0.hasFinished }) else { return false }
     run = next
     var formats: [TrackFormat] = []
