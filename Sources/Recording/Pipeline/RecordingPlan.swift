@@ -73,6 +73,10 @@ struct RecordingPlan {
     var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
     request.standardInput = configuration.standardInput
     request.readTimeout = configuration.inputTimeout
+    // Who wants to know soon that nothing comes wants it while the input is being opened as well.
+    if let timeout = configuration.inputTimeout, timeout < .seconds(10) {
+      request.openTimeout = max(timeout, .seconds(2))
+    }
     return request
   }
 

@@ -109,6 +109,7 @@ struct RecordArguments {
           guard scheme == "rtmp" || scheme == "rtmps" else {
             throw UsageError("--push", "needs an address like rtmp://host/app/key")
           }
+          if arguments.push != nil { throw UsageError("--push", "can be given once") }
           arguments.push = text
         },
         Option("--recording", "NAME", "The recording's name (default: time, host and four random digits).") {

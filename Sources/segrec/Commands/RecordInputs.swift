@@ -41,7 +41,11 @@ struct RecordInputs {
       if let text = arguments.push {
         let (url, fromEnvironment) = try expandEnvironment("--push", text, lookup: Environment.value)
         secrets += fromEnvironment + userinfo(of: url) + streamKey(of: url)
-        push = url
+        guard let (scheme, rest) = splitScheme(url), !streamKey(of: url).isEmpty else {
+          throw UsageError("--push", "needs an address like rtmp://host/app/key")
+        }
+        // libav knows protocols in lower case only.
+        push = "\(scheme)://\(rest)"
       }
     } catch {
       throw Failure(.usage, error.description)

@@ -110,10 +110,10 @@ struct RecordSession {
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
     if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) to the disk") }
     if isPushed {
-      let lost = spokenDuration(.milliseconds(progress.pushLost / 90))
-      parts.append(
-        "pushed \(spokenDuration(.milliseconds(progress.pushed / 90))) of it (\(counted(progress.pushOutages, "outage")), \(lost) dropped)"
-      )
+      // Whatever the reason: too slow, away, or never there.
+      let sent = spokenDuration(.milliseconds(max(0, progress.ticks - notPushed(progress)) / 90))
+      let missing = spokenDuration(.milliseconds(notPushed(progress) / 90))
+      parts.append("pushed \(sent), \(missing) not (\(counted(progress.pushOutages, "outage")))")
     }
     var sent = 0
     var left = progress.segments
@@ -129,10 +129,16 @@ struct RecordSession {
         "segments": .init(progress.segments), "bytes": .init(progress.bytes), "dropped": .init(progress.dropped),
         "refilled": .init(progress.refilled), "lost": .number(Double(progress.lost) / 90_000),
         "pushed": .number(Double(progress.pushed) / 90_000), "push-outages": .init(progress.pushOutages),
+        "push-missing": .number(isPushed ? Double(notPushed(progress)) / 90_000 : 0),
         "sent": .init(sent),
         "unsent": .init(left),
         "ending": .text("\(summary.ending)"),
       ])
+  }
+
+  /// What was recorded and did not go to the live receiver, in ticks.
+  private func notPushed(_ progress: RecordingProgress) -> Int64 {
+    max(0, progress.ticks - progress.pushed) + progress.pushLost
   }
 
   private func exitCode(of error: RecordingError) -> ExitCode {

@@ -54,6 +54,8 @@ import Testing
     (["stitch", "@/", "--recording", "nobody"], 66, "nobody"),
     (["upload", "--upload", "http://127.0.0.1:1", "--upload", "http://127.0.0.1:2"], 64, "--upload"),
     (["record", "--input", "x", "--mic", "y", "--mic-gain", "31"], 64, "-60 to 30"),
+    (["record", "--input", "x", "--push", "rtmp://host/app"], 64, "--push"),
+    (["record", "--input", "x", "--push", "rtmp:///app/key"], 64, "--push"),
     (["export", "@/nothing", "@/out.mp4"], 66, "nothing"),
     (["status"], 64, "--spool"),
     (["clean"], 64, "--spool"),
