@@ -2,6 +2,7 @@ import Delivery
 import HLS
 import Platform
 import Recording
+import Synchronization
 
 /// A recording from its start to the last acknowledged byte: the recorder on this thread, the upload and the live line
 /// on theirs, and the closing words.
@@ -18,6 +19,12 @@ struct RecordSession {
   /// A file is read at the pace of its own times.
   let isPaced: Bool
   let log: Log
+  private let phase = Phase()
+
+  private final class Phase: Sendable {
+    /// Nothing more is recorded; what is left is being sent.
+    let hasEnded = Atomic(false)
+  }
 
   func run() throws(Failure) -> ExitCode {
     let begun = ContinuousClock.now
@@ -29,6 +36,7 @@ struct RecordSession {
     } catch {
       outcome = .failure(error)
     }
+    phase.hasEnded.store(true, ordering: .relaxed)
     let upload = sending.map { finish($0) }
     line.end()
     if case .success(let summary) = outcome { tell(summary, upload) }
@@ -84,7 +92,8 @@ struct RecordSession {
     let upload = sending?.uploader.progress
     // Segments tell their length when they are committed. Between commits a live source goes on at the clock's pace.
     let committed = Duration.milliseconds(progress.ticks / 90)
-    let time = (isPaced || progress.isLive) && progress.frames > 0 ? max(committed, elapsed) : committed
+    let hasEnded = phase.hasEnded.load(ordering: .relaxed)
+    let time = !hasEnded && (isPaced || progress.isLive) && progress.frames > 0 ? max(committed, elapsed) : committed
     return LiveStatus(
       time: time, framesPerSecond: meters.frames.rate(progress.frames, at: time), dropped: progress.dropped,
       refilled: progress.refilled, bitrate: Int64(meters.bytes.rate(progress.bytes, at: time) * 8),
@@ -92,11 +101,13 @@ struct RecordSession {
   }
 
   private func word(_ upload: UploadProgress?) -> String {
-    switch upload?.state {
-    case .unreachable: "recording, server unreachable"
-    case .paused: "recording, server refuses"
-    case .retrying: "recording, retrying"
-    case nil, .idle, .sending: "recording"
+    let hasEnded = phase.hasEnded.load(ordering: .relaxed)
+    let doing = hasEnded ? "ended" : "recording"
+    return switch upload?.state {
+    case .unreachable: "\(doing), server unreachable"
+    case .paused: "\(doing), server refuses"
+    case .retrying: "\(doing), retrying"
+    case nil, .idle, .sending: hasEnded && sending != nil ? "ended, sending" : doing
     }
   }
 

@@ -51,6 +51,21 @@ import Testing
     #expect(abs(video.duration - 3) < 0.1)
   }
 
+  @Test func `the live line says that a recording has ended, and is still being sent`() throws {
+    let socket = directory.file("tmux")
+    let command =
+      "\(segrecBinary) record --input-format lavfi --input testsrc2=size=320x180:rate=25 --realtime --recording ended"
+      + " --spool \(directory.file("spool")) --upload http://127.0.0.1:9 --drain-timeout 60s"
+    try Program.tool("tmux", ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "20", command])
+    defer { _ = try? Program.run("tmux", ["-S", socket, "kill-server"]) }
+    func shows(_ text: String) throws -> Bool {
+      try eventually(within: 60) { try Program.tool("tmux", ["-S", socket, "capture-pane", "-p"]).contains(text) }
+    }
+    #expect(try shows("recording, server unreachable"))
+    try Program.tool("tmux", ["-S", socket, "send-keys", "C-c"])
+    #expect(try shows("ended, server unreachable"))
+  }
+
   @Test func `a terminal shows one live line`() throws {
     let socket = directory.file("tmux")
     let command =
