@@ -205,6 +205,22 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect(within(played.firstBright, 2, 0.001) && within(played.firstLoud, 2, 0.01))
   }
 
+  @Test(arguments: [(4, 42), (42, 4), (12, 12)])
+  func `of two inputs the one that ends first is shown on, or is silent, in each segment`(picture: Int, sound: Int)
+    throws
+  {
+    let recorded = try Recorded(
+      "testsrc2=s=64x64:r=25:d=\(picture)[out0]", "sine=r=48000:d=\(sound)[out0]", format: "lavfi")
+    #expect(recorded.error == nil)
+    let length = max(picture, sound)
+    #expect(within(recorded.summary.map { Double($0.progress.ticks) / 90_000 }, Double(length), 0.05))
+    for segment in 0..<(recorded.runs.first?.segments.count ?? 0) {
+      let played = try recorded.played(segment: segment)
+      #expect(within(played.soundPackets.first?.time, Double(segment) * 5, 0.03))
+      #expect(within(played.pictures.first?.time, Double(segment) * 5, 0.001))
+    }
+  }
+
   @Test func `a pipe is recorded as it comes`() throws {
     let directory = try TemporaryDirectory()
     let path = try Generated.file(

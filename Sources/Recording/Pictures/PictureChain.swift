@@ -69,9 +69,10 @@ final class PictureChain: TrackChain {
   }
 
   /// No picture has come up to `ticks`, and sound has: the last one is shown until then, in steps of half a second. Not
-  /// where pictures are reordered: the decoder holds some back that belong before.
-  func fill(to ticks: Int64) {
-    guard let run, stream.parameters.reorderDepth == 0, ticks >= filled + 45_000 else { return }
+  /// where pictures are reordered and more may come: the decoder holds some back that belong before.
+  func fill(to ticks: Int64, hasEnded: Bool = false) throws(RecordingError) {
+    guard let run, hasEnded || stream.parameters.reorderDepth == 0, ticks >= filled + 45_000 else { return }
+    if hasEnded { try drain(run) }
     filled = ticks
     _ = frames.put(.shown(until: ticks, run: run))
   }

@@ -138,6 +138,12 @@ final class Reader: @unchecked Sendable {
     }
     input = nil
     session.endLag()
+    session.noteEnded(input: index)
+    do throws(RecordingError) {
+      try accompany()
+    } catch {
+      session.fail(error)
+    }
     if !isAlone { session.keepStep(input: index, at: nil) }
     do throws(RecordingError) {
       try microphone?.finish(endingAt: startedRun.map { session.end(of: $0) } ?? 0)
@@ -431,7 +437,23 @@ final class Reader: @unchecked Sendable {
     guard lag > 0 else { return }
     for source in sources where source !== sources[track] {
       if let sound = source.chain as? SoundChain, sources[track].stream.kind == .video { try sound.fill(to: lag) }
-      if let picture = source.chain as? PictureChain, !isLive, source.end < lag { picture.fill(to: lag) }
+      if let picture = source.chain as? PictureChain, !isLive, source.end < lag { try picture.fill(to: lag) }
+    }
+  }
+
+  /// While another input goes on, the last picture of this one is shown on and its sound is silence, as if all were one.
+  private func accompany() throws(RecordingError) {
+    guard !isAlone, !isLive, startedRun != nil, !hasReachedLimit else { return }
+    var shown = sources.map(\.end).max() ?? 0
+    while let time = session.position(after: consumed + shown + 45_000, butOf: index) {
+      let end = min(time - consumed, limit ?? .max)
+      guard end > shown else { return }
+      shown = end
+      for source in sources {
+        try (source.chain as? SoundChain)?.fill(to: end)
+        try (source.chain as? PictureChain)?.fill(to: end, hasEnded: true)
+      }
+      session.noteAccompanied(input: index, to: consumed + end)
     }
   }
 

@@ -37,6 +37,7 @@ final class Session: Sendable {
     var mediaPlaces: [Int: Int64] = [:]
     /// How far each input has come, in ticks; nil: it has ended.
     var positions: [Int64?]
+    var ended: Set<Int> = []
     /// Where the longest track of each run ends, in 90 kHz ticks.
     var ends: [Int: Int64] = [:]
     /// Where each run has to end because of `--duration`.
@@ -146,6 +147,23 @@ final class Session: Sendable {
       $0.isStopping || $0.positions.allSatisfy { $0 ?? ticks > ticks - 180_000 } ? true : nil
     }
   }
+
+  /// Nothing more is read of an input.
+  func noteEnded(input: Int) { state.withLock { _ = $0.ended.insert(input) } }
+
+  /// Waits until another input has come to `ticks`, all runs together, and tells how far; nil when none will.
+  func position(after ticks: Int64, butOf input: Int) -> Int64? {
+    let reached = state.wait { state -> Int64?? in
+      let others = state.positions.indices.filter { $0 != input && !state.ended.contains($0) }
+      if state.isStopping || others.isEmpty { return .some(nil) }
+      guard let furthest = others.compactMap({ state.positions[$0] }).max(), furthest >= ticks else { return nil }
+      return furthest
+    }
+    return reached ?? nil
+  }
+
+  /// Tells how far an input that has ended is accompanied: others need not wait for more.
+  func noteAccompanied(input: Int, to ticks: Int64) { state.withLock { $0.positions[input] = ticks } }
 
   /// Where a track of a run ends; the longest decides how far the others are filled up.
   func noteEnd(_ ticks: Int64, of run: Int) {
