@@ -36,7 +36,7 @@ import Testing
     let server = try FaultServer { request in
       request.attemptsBefore == 0 && request.name.hasSuffix(".m4s") ? behaviour : .store
     }
-    let result = try spool.upload(server.url).wait()
+    let result = try spool.upload(server.url).waitDiscreetly()
     if case .answer(307, _, _) = behaviour {
       #expect(result.status == 0, "\(result.errors)")
       #expect(server.files["/elsewhere/x"] != nil)
@@ -52,7 +52,7 @@ import Testing
       guard request.name.hasPrefix("00000001"), request.attemptsBefore == 0 else { return .store }
       return .answer(status, headers: [field.replacingOccurrences(of: "DATE", with: httpDate(after: 3))])
     }
-    let result = try spool.upload(server.url, ["--parallel", "1"]).wait()
+    let result = try spool.upload(server.url, ["--parallel", "1"]).waitDiscreetly()
     expectFinished(result, spool, server)
     let refused = try #require(server.exchanges.first { !$0.isStored })
     let next = try #require(server.exchanges.first { $0.startedAt > refused.startedAt })
@@ -66,7 +66,7 @@ import Testing
     let program = try spool.upload(server.url)
     try program.wait(for: "next attempt")
     try server.comeBack()
-    expectFinished(try program.wait(), spool, server)
+    expectFinished(try program.waitDiscreetly(), spool, server)
   }
 
   /// Who is not there is told within the drain timeout, with the command that sends the rest, and nothing is lost.
@@ -84,7 +84,7 @@ import Testing
     default: environment["http_proxy"] = hole.url
     }
     let start = ContinuousClock.now
-    let result = try spool.upload(address, ["--drain-timeout", "2s"], environment: environment).wait()
+    let result = try spool.upload(address, ["--drain-timeout", "2s"], environment: environment).waitDiscreetly()
     #expect(result.status == 75, "\(result.errors)")
     #expect(.now - start < .seconds(40))
     // The attempt that hangs is cut short, not waited for: it has not failed yet.
@@ -94,7 +94,7 @@ import Testing
     #expect(last.contains("segrec upload --spool \(spool.path) --upload \(address)"), "\(last)")
     #expect(spool.unsent.count == 4)
     let other = try FaultServer()
-    expectFinished(try spool.upload(other.url).wait(), spool, other)
+    expectFinished(try spool.upload(other.url).waitDiscreetly(), spool, other)
   }
 
   /// These take the stall limit of 10 s, so they go together.
@@ -111,7 +111,7 @@ import Testing
       runs.append((spool, server, try spool.upload(server.url)))
     }
     for (spool, server, program) in runs {
-      let result = try program.wait(seconds: 90)
+      let result = try program.waitDiscreetly(seconds: 90)
       #expect(result.status == 0, "\(result.errors)")
       #expect(spool.problems(server) == [])
     }
@@ -122,10 +122,11 @@ import Testing
   @Test func `IPv6 and a proxy are ways like any other`() throws {
     let spool = try PreparedSpool()
     let six = try FaultServer(ipv6: true)
-    expectFinished(try spool.upload(six.url).wait(), spool, six)
+    expectFinished(try spool.upload(six.url).waitDiscreetly(), spool, six)
     let behindProxy = try PreparedSpool()
     let proxy = try FaultServer()
-    let result = try behindProxy.upload("http://segrec.invalid/up", environment: ["http_proxy": proxy.url]).wait()
+    let result = try behindProxy.upload("http://segrec.invalid/up", environment: ["http_proxy": proxy.url])
+      .waitDiscreetly()
     expectFinished(result, behindProxy, proxy)
     #expect(proxy.files.keys.allSatisfy { $0.hasPrefix("http://segrec.invalid/up/talk/main/") })
   }
@@ -134,7 +135,7 @@ import Testing
   func `a place that has moved is told, and not followed`(status: Int) throws {
     let spool = try PreparedSpool()
     let server = try FaultServer { _ in .answer(status, headers: ["Location: https://elsewhere.invalid/up"]) }
-    let result = try spool.upload(server.url, ["--drain-timeout", "2s"]).wait()
+    let result = try spool.upload(server.url, ["--drain-timeout", "2s"]).waitDiscreetly()
     #expect(result.status == 69, "\(result.errors)")
     #expect(result.errors.contains("https://elsewhere.invalid/up"), "\(result.errors)")
     #expect(spool.unsent.count == 4)
@@ -152,7 +153,7 @@ import Testing
       root: place.file("root"), arguments: ["--cert", place.file("cert.pem"), "--key", place.file("key.pem")],
       scheme: "https")
     let trust = kind == "of an unknown authority" ? [] : ["--cacert", place.file("cert.pem")]
-    let result = try spool.upload(origin.address, ["--drain-timeout", "2s"] + trust).wait()
+    let result = try spool.upload(origin.address, ["--drain-timeout", "2s"] + trust).waitDiscreetly()
     #expect(result.status == 69, "\(result.errors)")
     #expect(result.errors.contains("certificate"), "\(result.errors)")
     #expect(spool.unsent.count == 4)

@@ -4,17 +4,17 @@ import Testing
 
 /// What a server says no to: nothing is lost by it, and all goes on when it says yes.
 @Suite struct `Refusals` {
-  @Test(arguments: [401, 403])
-  func `wrong credentials pause all, and new ones in the file go on by themselves`(status: Int) throws {
+  @Test(arguments: [401, 403], ["", "SEGREC_TOKEN="])
+  func `wrong credentials pause all, and new ones in the file go on by themselves`(status: Int, name: String) throws {
     let spool = try PreparedSpool()
     let token = spool.directory.file("token")
-    try "wrong-token-4567\n".write(toFile: token, atomically: true, encoding: .utf8)
+    try "\(name)wrong-token-4567\n".write(toFile: token, atomically: true, encoding: .utf8)
     let server = try FaultServer { request in
       request.headers["authorization"] == "Bearer right-token-0123" ? .store : .answer(status)
     }
     let program = try spool.upload(server.url, ["--token-file", token])
     try program.wait(for: "refuses everything")
-    try "right-token-0123\n".write(toFile: token, atomically: true, encoding: .utf8)
+    try "\(name)right-token-0123\n".write(toFile: token, atomically: true, encoding: .utf8)
     let result = try program.wait()
     #expect(result.status == 0, "\(result.errors)")
     #expect(spool.problems(server) == [])
