@@ -17,8 +17,8 @@ final class PictureEncoder: @unchecked Sendable {
     let cap: RationalTime?
     /// Frames do not wait for the encoder: the oldest that waits is dropped.
     let isLive: Bool
-    /// Frames that wait at most where the source is live.
-    let liveCapacity: Int
+    /// Frames that wait at most.
+    let capacity: Int
   }
 
   /// Frames of a live source that wait at most: five, or what 10 MB hold. One is 3.1 MB at 1080p.
@@ -65,14 +65,14 @@ final class PictureEncoder: @unchecked Sendable {
   init(_ plan: Plan, session: Session) throws(RecordingError) {
     self.plan = plan
     self.session = session
-    frames = HandoffQueue(capacity: plan.isLive ? plan.liveCapacity : Self.waitingCapacity)
+    frames = HandoffQueue(capacity: plan.capacity)
     let rate = plan.cap ?? plan.frameRate
     let frame = rate.inverse.convert(1, to: .ticks)
     grid = TimeGrid(interval: session.configuration.segmentTicks, tolerance: TimeGrid.tolerance(frame: frame))
     cap = plan.cap.map(FrameRateCap.init)
     overload = plan.isLive ? plan.cap.map(OverloadPolicy.init) : nil
     refill = RefillPolicy(
-      interval: session.configuration.refill.map { RationalTime.microseconds.convert($0.microseconds, to: .ticks) },
+      interval: session.configuration.refill?.ticks,
       frame: frame)
     packet = try media { () throws(AVError) in try Packet() }
   }
@@ -194,7 +194,7 @@ final class PictureEncoder: @unchecked Sendable {
   private func showAgain() throws(RecordingError) {
     guard last != nil, let interval = refill.interval else { return }
     let waited = ContinuousClock.now - shownAt
-    let now = lastTime + RationalTime.microseconds.convert(waited.microseconds, to: .ticks)
+    let now = lastTime + waited.ticks
     // A frame may be on its way.
     guard now >= lastTime + interval + 2 * refill.frame else { return }
     try fill(before: now)

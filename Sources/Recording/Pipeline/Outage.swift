@@ -77,7 +77,7 @@ extension Session {
 
   /// Does `body`, and again when the disk refuses for want of room: what may go goes at once, and where all inputs can
   /// wait, so does the caller.
-  func withRoom(for bytes: Int64, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+  func withRoom<R>(for bytes: Int64, _ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     var hasLooked = false
     var hasTold = false
     while true {

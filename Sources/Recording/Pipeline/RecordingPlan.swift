@@ -100,7 +100,8 @@ struct RecordingPlan {
     let plan = PictureEncoder.Plan(
       track: track, encoder: name, frameRate: stream.peakFrameRate,
       cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive,
-      liveCapacity: PictureEncoder.liveCapacity(width: stream.width, height: stream.height))
+      capacity: input.isLive
+        ? PictureEncoder.liveCapacity(width: stream.width, height: stream.height) : PictureEncoder.waitingCapacity)
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(

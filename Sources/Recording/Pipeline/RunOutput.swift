@@ -217,18 +217,19 @@ final class RunOutput {
     }
   }
 
+  /// Bytes that a segment may come to: a quarter more than the one before.
+  private var expectedLength: Int64 { lastLength * 5 / 4 }
+
   private func append(_ bytes: RawSpan) throws(StorageError) {
-    try session.withRoom(for: lastLength * 5 / 4) { () throws(StorageError) in try writer.append(bytes) }
+    try session.withRoom(for: expectedLength) { () throws(StorageError) in try writer.append(bytes) }
   }
 
   private func openSegment() throws(RecordingError) {
     guard !writer.hasOpenSegment else { return }
-    // A quarter more than the one before.
-    let need = lastLength * 5 / 4
-    try session.makeRoom(for: need)
+    try session.makeRoom(for: expectedLength)
     let time = start.advanced(byTicks: segmentStart)
     try spool { () throws(StorageError) in
-      try session.withRoom(for: need) { () throws(StorageError) in try writer.openSegment(start: time) }
+      try session.withRoom(for: expectedLength) { () throws(StorageError) in try writer.openSegment(start: time) }
     }
   }
 
@@ -248,13 +249,11 @@ final class RunOutput {
     let ticks = timeBase.convert(end, to: .ticks) - timeBase.convert(segmentDecodeStart, to: .ticks)
     guard ticks > 0 else { return writer.abandonSegment() }
     let bytes = length ?? writer.openLength
-    var committed: SegmentName?
-    try spool { () throws(StorageError) in
+    let name = try spool { () throws(StorageError) in
       try session.withRoom(for: 0) { () throws(StorageError) in
-        committed = try writer.commitSegment(ticks: ticks, length: length)
+        try writer.commitSegment(ticks: ticks, length: length)
       }
     }
-    guard let name = committed else { return }
     wholeLength = 0
     lastLength = bytes
     session.configuration.keeper?.added(bytes)

@@ -183,7 +183,7 @@ final class Session: Sendable {
       $0.mediaPlaces[run - 2] = nil
     }
     guard let duration = configuration.duration else { return nil }
-    let limit = RationalTime.microseconds.convert(duration.microseconds, to: .ticks) - ticks
+    let limit = duration.ticks - ticks
     return state.withLock {
       $0.limits[run - 2] = nil
       let settled = $0.limits[run] ?? max(0, limit)

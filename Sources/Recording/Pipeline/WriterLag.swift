@@ -75,13 +75,8 @@ extension Session {
   }
 
   private func tell(_ what: String, _ lost: Duration) {
-    let ticks = lost.wholeTicks
+    let ticks = lost.ticks
     meter.add { $0.lost += ticks }
     log.warning("disk-slow", "\(what); \(ticks / 90) ms are lost", ["lost": .number(Double(ticks) / 90_000)])
   }
-}
-
-extension Duration {
-  /// 90 kHz ticks, rounded down.
-  var wholeTicks: Int64 { microseconds * 9 / 100 }
 }

@@ -169,4 +169,7 @@ extension Duration {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
   }
+
+  /// In 90 kHz ticks, to the nearest.
+  var ticks: Int64 { RationalTime.microseconds.convert(microseconds, to: .ticks) }
 }

@@ -12,7 +12,8 @@ package struct Census: Equatable, Sendable {
   package var newestTemporary: Int64 = 0
   /// Names outside the contract.
   package var foreign = 0
-  /// When the newest file of the contract last changed; milliseconds since the epoch, 0 where there is none. Playlists do not count: they are written long after the last arrival.
+  /// When the newest file of the contract last changed; milliseconds since the epoch, 0 where there is none. Playlists do
+  /// not count: they are written long after the last arrival.
   package var newest: Int64 = 0
 
   package init() {}
