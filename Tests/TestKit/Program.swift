@@ -230,6 +230,16 @@ public final class Program: Sendable {
   }
 }
 
+/// Makes an attempt up to three times, until one is good, and answers what came of each. What goes wrong by construction
+/// goes wrong each time; what a busy machine delays does not.
+public func attempts<R>(until isGood: (R) -> Bool, _ attempt: (_ number: Int) throws -> R) rethrows -> [R] {
+  var results: [R] = []
+  repeat {
+    results.append(try attempt(results.count))
+  } while results.count < 3 && !results.suffix(1).contains(where: isGood)
+  return results
+}
+
 /// Waits until `condition` holds, looking again every few milliseconds: for what another process does to a file or a
 /// server, of which nobody tells us.
 public func eventually(within seconds: Double, _ condition: () throws -> Bool) rethrows -> Bool {

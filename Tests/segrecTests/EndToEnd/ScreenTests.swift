@@ -51,31 +51,39 @@ import Testing
     #expect(abs(video.duration - 3) < 0.1)
   }
 
-  @Test func `the live line says that a recording has ended, and is still being sent`() throws {
-    let socket = directory.file("tmux")
-    let command =
-      "\(segrecBinary) record --input-format lavfi --input testsrc2=size=320x180:rate=25 --realtime --recording ended"
-      + " --spool \(directory.file("spool")) --upload http://127.0.0.1:9 --drain-timeout 60s"
-    try Program.tool("tmux", ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "20", command])
-    defer { _ = try? Program.run("tmux", ["-S", socket, "kill-server"]) }
-    func shows(_ text: String) throws -> Bool {
-      try eventually(within: 60) { try Program.tool("tmux", ["-S", socket, "capture-pane", "-p"]).contains(text) }
+  /// A terminal of 110 columns in which a generated scene is recorded; it ends with this value.
+  private final class Terminal {
+    private let socket: String
+
+    init(in directory: TemporaryDirectory, _ arguments: String) throws {
+      socket = directory.file("tmux")
+      let command =
+        "\(segrecBinary) record --input-format lavfi --input testsrc2=size=320x180:rate=25 --realtime"
+        + " --spool \(directory.file("spool")) \(arguments)"
+      try tmux("-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "20", command)
     }
-    #expect(try shows("recording, server unreachable"))
-    try Program.tool("tmux", ["-S", socket, "send-keys", "C-c"])
-    #expect(try shows("ended, server unreachable"))
+
+    deinit { _ = try? Program.run("tmux", ["-S", socket, "kill-server"]) }
+
+    @discardableResult
+    func tmux(_ words: String...) throws -> String { try Program.tool("tmux", ["-S", socket] + words) }
+
+    var screen: String { get throws { try tmux("capture-pane", "-p") } }
+  }
+
+  @Test func `the live line says that a recording has ended, and is still being sent`() throws {
+    let terminal = try Terminal(
+      in: directory, "--recording ended --upload http://127.0.0.1:9 --drain-timeout 60s")
+    #expect(try eventually(within: 60) { try terminal.screen.contains("recording, server unreachable") })
+    try terminal.tmux("send-keys", "C-c")
+    #expect(try eventually(within: 60) { try terminal.screen.contains("ended, server unreachable") })
   }
 
   @Test func `a terminal shows one live line`() throws {
-    let socket = directory.file("tmux")
-    let command =
-      "\(segrecBinary) record --input-format lavfi --input testsrc2=size=320x180:rate=25 --realtime --duration 60s"
-      + " --recording seen --spool \(directory.file("spool"))"
-    try Program.tool("tmux", ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "20", command])
-    defer { _ = try? Program.run("tmux", ["-S", socket, "kill-server"]) }
+    let terminal = try Terminal(in: directory, "--recording seen --duration 60s")
     var screen = ""
     let shown = try eventually(within: 20) {
-      screen = try Program.tool("tmux", ["-S", socket, "capture-pane", "-p"])
+      screen = try terminal.screen
       return screen.contains("0:00:03")
     }
     #expect(shown, "\(screen)")
