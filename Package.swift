@@ -45,15 +45,15 @@ let package = Package(
 
     // Imports nothing, not even Glibc, whose module map would bring the mathematics library along.
     .target(name: "HLS", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
-    module("Platform"),
-    module("LibAV", ["CLibAV"]),
+    module("Platform", [], small),
+    module("LibAV", ["CLibAV"], small),
 
-    module("Storage", ["HLS", "Platform"]),
+    module("Storage", ["HLS", "Platform"], small),
     module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib"], small),
 
-    module("Recording", ["LibAV", "Storage", "HLS", "Platform"]),
+    module("Recording", ["LibAV", "Storage", "HLS", "Platform"], small),
     module("Delivery", ["HTTP", "Storage", "HLS", "Platform"], small),
-    module("Origin", ["HTTP", "Storage", "HLS", "Platform", "LibAV"]),
+    module("Origin", ["HTTP", "Storage", "HLS", "Platform", "LibAV"], small),
 
     .executableTarget(
       name: "segrec", dependencies: ["Recording", "Delivery", "Origin", "Storage", "HTTP", "HLS", "Platform", "LibAV"],
