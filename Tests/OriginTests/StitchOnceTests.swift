@@ -69,6 +69,24 @@ import Testing
     #expect(try scene.playlist("lecture/main/vod.m3u8").entries.map(\.isGap) == [false, false, false])
   }
 
+  @Test func `bit rates are those of the window when more than the window is there at first`() throws {
+    var configuration = StitchConfiguration()
+    configuration.policy.window = .last(ticks: 30 * 90_000)
+    try scene.initSection(key)
+    func rates() throws -> [String: Int64] {
+      _ = try scene.once(configuration)
+      return MultivariantPlaylist.bandwidths(Array(try #require(scene.text("lecture/live.m3u8")).utf8))
+    }
+    try scene.segment(0, key)
+    let one = try rates()
+    #expect(one.values.allSatisfy { $0 > 1 } && !one.isEmpty)
+    for list in ["lecture/live.m3u8", "lecture/main/live.m3u8"] { try scene.tree.removeDerived(list) }
+    for number in 1..<40 { try scene.segment(number, key) }
+    #expect(try rates() == one)
+    try scene.segment(40, key)
+    #expect(try rates() == one)
+  }
+
   @Test func `numbers go on over passes while the window slides`() throws {
     var configuration = StitchConfiguration()
     configuration.policy.window = .last(ticks: 15 * 90_000)

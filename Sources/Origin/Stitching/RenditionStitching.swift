@@ -211,7 +211,8 @@ struct RenditionStitching {
     try file.write(&stitcher, changes)
     isPublished = true
     if changes.removed > 0 {
-      sizes.removeFirst(min(sizes.count, changes.removed))
+      // Not as many as were removed: what is added and leaves the window at once has not been measured.
+      sizes.removeFirst(max(0, sizes.count - stitcher.playlist.entries.count))
       forgetRuns()
     }
     return changes
