@@ -116,6 +116,33 @@ import Testing
     #expect(try names(in: top) == ["b"])
   }
 
+  @Test func `two files change names in one step, and a missing one is told`() throws {
+    let files = try top()
+    for (name, byte) in [("a", UInt8(1)), ("b", 2)] { try files.create(name).writeAll([byte]) }
+    #expect(try files.exchange("a", with: "b"))
+    #expect(try files.openForReading("a").readAll(limit: 9) == [2])
+    #expect(try files.openForReading("b").readAll(limit: 9) == [1])
+    #expect(try !files.exchange("a", with: "c"))
+    #expect(throws: SystemError.self) { _ = try files.exchange("a", with: "../b") }
+  }
+
+  @Test func `a file is opened unshared only while nobody else has it open`() throws {
+    let files = try top()
+    func isUnshared() throws -> Bool {
+      guard let file = try files.openUnshared("a") else { return false }
+      // Nobody who opens it now has to wait: the lease was given back.
+      return try files.openForReading("a").readAll(limit: 9) == [1] && file.size() == 1
+    }
+    #expect(try !isUnshared())
+    try files.create("a").writeAll([1])
+    do {
+      let reader = try files.openForReading("a")
+      #expect(try !isUnshared())
+      #expect(try reader.size() == 1)
+    }
+    #expect(try isUnshared())
+  }
+
   @Test func `a file system that cannot rename without replacing gets two steps that do not either`() throws {
     let top = try top()
     try top.create("a").writeAll([1])

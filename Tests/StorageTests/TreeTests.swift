@@ -132,6 +132,27 @@ private func name(_ text: String) throws -> PathName { try #require(PathName(tex
     #expect(try !tree.removeDerived("a/live.m3u8"))
   }
 
+  @Test func `a list lies in two files by turns, and in a third while the spare one is read`() throws {
+    try put("a/main/x")
+    let path = "a/live.m3u8"
+    let place = try Directory(path: directory.file("a"))
+    func write(_ byte: UInt8) throws -> UInt64 {
+      try tree.writeAtomically(path, [UInt8](repeating: byte, count: 10 - Int(byte)), durable: false)
+      return try place.status("live.m3u8").identity.inode
+    }
+    let first = try write(0)
+    let second = try write(1)
+    #expect(try [write(2), write(3), write(4)] == [first, second, first])
+    let reader = try place.openForReading("live.m3u8")
+    #expect(try write(5) == second)
+    let third = try write(6)
+    #expect(third != first && third != second)
+    #expect(try reader.readAll(limit: 100) == [UInt8](repeating: 4, count: 6))
+    #expect(try tree.read(path, limit: 100) == [UInt8](repeating: 6, count: 4))
+    try tree.writeAtomically(path, [7])
+    #expect(directory.files().sorted() == [path, "a/main/x"])
+  }
+
   @Test func `a sent segment moves to its area and can be found, read and removed there`() throws {
     let entry = EntryPath(key: key, entry: .segment(segment(0)))
     try put(entry.description, "media")

@@ -52,6 +52,19 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, O_RDWR | O_NONBLOCK, "open")
   }
 
+  /// Opens an existing file for reading and writing; nil when it is not there, when somebody else has it open, or when
+  /// the file system cannot tell.
+  package func openUnshared(_ name: String) throws(SystemError) -> FileDescriptor? {
+    do throws(SystemError) {
+      let file = try openForWriting(name)
+      if file.isOpenOnlyHere { return file }
+      return nil
+    } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+  }
+
   /// Opens a file for reading and writing, made empty first when there is none.
   package func openOrCreate(_ name: String) throws(SystemError) -> FileDescriptor {
     try open(name, O_RDWR | O_CREAT | O_NONBLOCK, "open")
@@ -79,6 +92,17 @@ package struct Directory: ~Copyable, Sendable {
       throw SystemError(
         operation: "rename \(subject(name)) to", subject: target.subject(newName), code: code)
     }
+  }
+
+  /// Gives two files each other's name, at once for everybody who looks. False when one of them is not there or the file
+  /// system cannot do this.
+  package func exchange(_ name: String, with other: String) throws(SystemError) -> Bool {
+    try require(name, "rename")
+    try require(other, "rename")
+    if exchangeNames(descriptor.number, name, other) == 0 { return true }
+    let code = errno
+    if code == ENOENT || code == EINVAL || code == ENOSYS { return false }
+    throw SystemError(operation: "exchange \(subject(name)) with", subject: subject(other), code: code)
   }
 
   package func remove(_ name: String) throws(SystemError) {

@@ -1,5 +1,9 @@
 import Glibc
 
+/// F_SETSIG and F_SETLEASE of linux/fcntl.h, which Swift's Glibc module hides.
+private let setSignal: Int32 = 10
+private let setLease: Int32 = 1024
+
 /// Owns one file descriptor, closed with `close`. Interrupted calls are repeated; short writes are completed.
 package struct FileDescriptor: ~Copyable, Sendable {
   private let owned: OwnedNumber
@@ -128,6 +132,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
     var raw = stat()
     if unsafe fstat(number, &raw) == -1 { throw failure("examine") }
     return FileStatus(raw)
+  }
+
+  /// Whether this is the only open descriptor of its file, as far as the file system can tell: a write lease is given for
+  /// no other (fcntl_locking(2)). It is given back at once, and whoever opens the file meanwhile sends a signal that is
+  /// ignored, in place of SIGIO, which would end the process.
+  package var isOpenOnlyHere: Bool {
+    guard fcntl(number, setSignal, SIGURG) == 0, fcntl(number, setLease, F_WRLCK) == 0 else { return false }
+    return fcntl(number, setLease, F_UNLCK) == 0
   }
 
   /// Size in bytes.

@@ -14,17 +14,28 @@ final class PendingFile {
   /// An append failed half-way: what it wrote goes before anything else happens.
   private var isTorn = false
 
-  /// - Parameters:
-  ///   - temporaryName: starts with a dot and ends in `.part`.
-  ///   - replacing: removes a file of that name that somebody left.
-  init(in directory: any DiskDirectory, temporaryName: String, replacing: Bool = false) throws(StorageError) {
+  /// What becomes of a file that somebody left under the temporary name.
+  enum Leftover {
+    case refused, replacing
+    /// It is emptied and written again unless somebody has it open.
+    case reusing
+  }
+
+  /// - Parameter temporaryName: starts with a dot and ends in `.part`.
+  init(
+    in directory: any DiskDirectory, temporaryName: String, _ leftover: Leftover = .refused
+  ) throws(StorageError) {
     self.directory = directory
     self.temporaryName = temporaryName
     file = try storage { () throws(SystemError) in
+      if leftover == .reusing, let file = try directory.openUnshared(temporaryName) {
+        try file.truncate(to: 0)
+        return file
+      }
       do throws(SystemError) {
         return try directory.create(temporaryName)
       } catch {
-        guard replacing, error.isTaken else { throw error }
+        guard leftover != .refused, error.isTaken else { throw error }
         try directory.remove(temporaryName)
         return try directory.create(temporaryName)
       }
@@ -89,5 +100,11 @@ final class PendingFile {
     }
     isPublished = true
     return true
+  }
+
+  /// Gives the sealed file its own name, and the file that had it the temporary one.
+  func publish(exchanging name: String) throws(StorageError) {
+    let isExchanged = try storage { () throws(SystemError) in try directory.exchange(temporaryName, with: name) }
+    if isExchanged { isPublished = true } else { _ = try publish(as: name, replacing: true) }
   }
 }

@@ -14,9 +14,13 @@ package protocol DiskDirectory: AnyObject, Sendable {
   /// Creates a file that must not be there yet.
   func create(_ name: String) throws(SystemError) -> any DiskFile
   func openForWriting(_ name: String) throws(SystemError) -> any DiskFile
+  /// A file that is there and that nobody has open; nil where that is not so or cannot be told.
+  func openUnshared(_ name: String) throws(SystemError) -> (any DiskFile)?
   func openForReading(_ name: String) throws(SystemError) -> FileDescriptor
   /// Both directories are of the same kind and on the same file system.
   func rename(_ name: String, to newName: String, in target: any DiskDirectory, replacing: Bool) throws(SystemError)
+  /// Gives two files each other's name in one step. False where one is missing or the disk cannot do this.
+  func exchange(_ name: String, with other: String) throws(SystemError) -> Bool
   func remove(_ name: String) throws(SystemError)
   func removeDirectory(_ name: String) throws(SystemError)
   func status(_ name: String) throws(SystemError) -> FileStatus
@@ -25,6 +29,12 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func sync() throws(SystemError)
   func space() throws(SystemError) -> FileSystem.Space
   func attemptLock(_ name: String) throws(SystemError) -> FileLock.Attempt
+}
+
+/// What not every disk can do.
+extension DiskDirectory {
+  package func openUnshared(_ name: String) throws(SystemError) -> (any DiskFile)? { nil }
+  package func exchange(_ name: String, with other: String) throws(SystemError) -> Bool { false }
 }
 
 /// A file that is being written. Used by one thread at a time.

@@ -23,6 +23,11 @@ final class SystemDirectory: DiskDirectory {
     SystemFile(try directory.openForWriting(name))
   }
 
+  func openUnshared(_ name: String) throws(SystemError) -> (any DiskFile)? {
+    guard let file = try directory.openUnshared(name) else { return nil }
+    return SystemFile(file)
+  }
+
   func openForReading(_ name: String) throws(SystemError) -> FileDescriptor { try directory.openForReading(name) }
 
   func rename(
@@ -32,6 +37,10 @@ final class SystemDirectory: DiskDirectory {
       throw SystemError(operation: "rename \(path)/\(name) to", subject: "\(target.path)/\(newName)", code: EXDEV)
     }
     try directory.rename(name, to: newName, in: target.directory, replacing: replacing)
+  }
+
+  func exchange(_ name: String, with other: String) throws(SystemError) -> Bool {
+    try directory.exchange(name, with: other)
   }
 
   func remove(_ name: String) throws(SystemError) { try directory.remove(name) }

@@ -14,6 +14,8 @@ private let renameat2: RenameAt2? = unsafe dlsym(nil, "renameat2").map {
 
 /// RENAME_NOREPLACE of linux/fs.h.
 private let noReplace: UInt32 = 1
+/// RENAME_EXCHANGE of linux/fs.h.
+private let exchange: UInt32 = 2
 
 /// Renames like `renameat`, but fails with `EEXIST` where the new name is taken. Returns 0, or -1 with `errno` set.
 ///
@@ -35,4 +37,14 @@ func linkWithoutReplacing(
 ) -> Int32 {
   if unsafe linkat(oldDirectory, oldName, newDirectory, newName, 0) == -1 { return -1 }
   return unsafe unlinkat(oldDirectory, oldName, 0)
+}
+
+/// Gives two files of one directory each other's name, at once for everybody who looks. Returns 0, or -1 with `errno` set:
+/// `EINVAL` or `ENOSYS` where the file system or the kernel cannot do this.
+func exchangeNames(_ directory: Int32, _ name: String, _ other: String) -> Int32 {
+  guard let renameat2 = unsafe renameat2 else {
+    errno = ENOSYS
+    return -1
+  }
+  return unsafe renameat2(directory, name, directory, other, exchange)
 }
