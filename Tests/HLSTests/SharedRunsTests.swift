@@ -8,9 +8,16 @@ private struct Pair {
   var now = ContinuousClock.now
   let policy: StitchingPolicy
 
-  init(_ policy: StitchingPolicy = StitchingPolicy()) {
+  init(_ policy: StitchingPolicy = StitchingPolicy(), _ names: [RenditionName] = [.main, .mic]) {
     self.policy = policy
-    for name in [RenditionName.main, .mic] { stitchers[name] = Stitcher(policy: policy, targetDuration: 5) }
+    for name in names { stitchers[name] = Stitcher(policy: policy, targetDuration: 5) }
+  }
+
+  /// Another process knows what was published; what is there has to be delivered anew.
+  mutating func restart(_ policy: StitchingPolicy) throws {
+    for (name, stitcher) in stitchers where !stitcher.playlist.entries.isEmpty {
+      stitchers[name] = Stitcher(policy: policy, resuming: try MediaPlaylist(parsing: stitcher.playlist.rendered()))
+    }
   }
 
   mutating func deliver(_ piece: `Live list history`.Piece, to name: RenditionName) {
@@ -100,11 +107,8 @@ private struct Pair {
       pair.advance()
       check(pair)
       if random.next(below: 15) == 0 {
-        for (name, stitcher) in pair.stitchers where !stitcher.playlist.entries.isEmpty {
-          let published = try MediaPlaylist(parsing: stitcher.playlist.rendered())
-          pair.stitchers[name] = Stitcher(policy: policy, resuming: published)
-          pair.stitchers[name]?.note(RunName(start: Scene.start, suffix: 0))
-        }
+        try pair.restart(policy)
+        for name in pair.stitchers.keys { pair.stitchers[name]?.note(RunName(start: Scene.start, suffix: 0)) }
         for (piece, name) in delivered.reversed() { pair.deliver(piece, to: name) }
       }
     }
@@ -114,6 +118,102 @@ private struct Pair {
       check(pair)
     }
     for stitcher in pair.stitchers.values { #expect(stitcher.playlist.isEnded) }
+  }
+
+  /// Three renditions whose recorder is killed now and then: runs end a little earlier or later in each of them.
+  private static func killed(_ random: inout SplitMix) -> (names: [RenditionName], runs: [[RunListing]]) {
+    let names = ["360p", "480p", "main"].compactMap { RenditionName($0) }
+    var runs: [[RunListing]] = names.map { _ in [] }
+    var time = Scene.start
+    let count = random.next(below: 6) + 2
+    for number in 0..<count {
+      let run = RunName(start: time, suffix: UInt16(number))
+      let whole = random.next(below: 6) + 3
+      for index in names.indices {
+        var listing = RunListing(run: run)
+        listing.hasInitSection = true
+        for sequence in 0..<whole {
+          let name = SegmentName(
+            sequence: sequence, start: run.start.advanced(byTicks: Int64(sequence) * 450_000), ticks: 450_000)
+          listing.segments.append(name)
+        }
+        // What was written when it was killed: a short segment more, in some of them.
+        let rest = Int64(random.next(below: 5)) * 90_000
+        if rest > 0 {
+          let start = run.start.advanced(byTicks: Int64(whole) * 450_000)
+          listing.segments.append(SegmentName(sequence: whole, start: start, ticks: rest))
+        }
+        listing.marker = MarkerName(count: listing.segments.count, kind: number == count - 1 ? .end : .next)
+        runs[index].append(listing)
+      }
+      time = time.advanced(byTicks: Int64(whole + 1) * 450_000 + 180_000)
+    }
+    return (names, runs)
+  }
+
+  private static func ticks(_ list: MediaPlaylist, _ run: RunName) -> Int64 {
+    list.entries.reduce(0) { $0 + ($1.run == run ? $1.ticks : 0) }
+  }
+
+  @Test(arguments: 0..<12)
+  func `are equally long in all lists but for the last, whatever each of them has of it`(seed: Int) throws {
+    var random = SplitMix(seed: UInt64(seed) &* 0x9E37_79B9 &+ 3)
+    let (names, runs) = Self.killed(&random)
+    let last = try #require(runs[0].last?.run)
+    func check(_ lists: [MediaPlaylist]) {
+      for run in runs[0].map(\.run) where run != last {
+        #expect(Set(lists.map { Self.ticks($0, run) }).count == 1, "\(run)")
+      }
+      for (list, own) in zip(lists, runs) {
+        #expect(list.entries.count { !$0.isGap } == own.reduce(0) { $0 + $1.segments.count })
+      }
+    }
+    check(
+      try runs.indices.map { index in
+        let others = runs.indices.filter { $0 != index }.map { runs[$0] }
+        return try #require(MediaPlaylist.whole(runs[index], targetDuration: 5, others: others))
+      })
+
+    // Live, in the order of recording; each file of each rendition may be a little later than those of the others.
+    var policy = StitchingPolicy()
+    policy.window = .last(ticks: 100_000 * 90_000)
+    policy.idleEnd = nil
+    var pair = Pair(policy, names)
+    let there = Set(runs.joined().flatMap { listing in listing.segments.map { "\(listing.run)/\($0)" } })
+    var previous = pair.stitchers.mapValues(\.playlist)
+    var waiting = runs.map { own in
+      own.flatMap { listing in
+        [History.Piece(run: listing.run, kind: .initSection)]
+          + listing.segments.map { History.Piece(run: listing.run, kind: .segment($0)) }
+          + [History.Piece(run: listing.run, kind: .marker(listing.marker ?? MarkerName(count: 0, kind: .next)))]
+      }[...]
+    }
+    var delivered: [(piece: History.Piece, to: RenditionName)] = []
+    while waiting.contains(where: { !$0.isEmpty }) {
+      let index = random.next(below: names.count)
+      // None is ahead of another by more than the beginning of the next run.
+      guard let piece = waiting[index].first, waiting.allSatisfy({ $0.count <= waiting[index].count + 3 }) else {
+        continue
+      }
+      waiting[index].removeFirst()
+      pair.now += .milliseconds(random.next(below: 800))
+      pair.deliver(piece, to: names[index])
+      delivered.append((piece, names[index]))
+      pair.advance()
+      for (name, stitcher) in pair.stitchers {
+        if let old = previous[name], !old.entries.isEmpty { History.check(old, stitcher.playlist, there: there) }
+        previous[name] = stitcher.playlist
+      }
+      if random.next(below: 12) == 0 {
+        try pair.restart(policy)
+        for (piece, name) in delivered.reversed() { pair.deliver(piece, to: name) }
+      }
+    }
+    pair.advance()
+    check(names.compactMap { pair.stitchers[$0]?.playlist })
+    #expect(pair.stitchers.values.allSatisfy { $0.playlist.isEnded })
+    let numbers = names.map { pair.numbers($0) }
+    #expect(numbers.allSatisfy { $0 == numbers[0] })
   }
 
   @Test func `renditions without a run in common tell each other nothing`() {

@@ -222,8 +222,14 @@ package struct Stitcher: Sendable {
         continue
       }
       let laterRun = laterContent
+      let patience = policy.gapAfter ?? .seconds(3 * max(1, playlist.targetDuration))
       if progress.isComplete {
-        guard laterRun != nil else { break }
+        guard let laterRun else { break }
+        // How much of the run another list has is known when nothing more comes into it.
+        if let other = others.runs[run], other.number != nil, other.closed == nil, now < laterRun + patience {
+          deadline = laterRun + patience
+          break
+        }
         leave(run, &changes)
         continue
       }
@@ -232,7 +238,6 @@ package struct Stitcher: Sendable {
       let isAbsent = !progress.hasInitSection && progress.contentSince == nil
       let moved = isAbsent ? [laterRun, others.runs[run]?.closed].compactMap { $0 }.min() : laterRun
       guard let since = isHole ? progress.first?.earliestFromHere : moved else { break }
-      let patience = policy.gapAfter ?? .seconds(3 * max(1, playlist.targetDuration))
       guard now >= since + patience else {
         deadline = since + patience
         break
@@ -273,15 +278,28 @@ package struct Stitcher: Sendable {
     playlist.entries.removeFirst(playlist.entries.count - 1)
   }
 
-  /// Goes on behind a run. One of which this list has nothing and another has is an absence of its length.
+  /// Goes on behind a run. What another list has more of it, because its recorder was killed between two files, is a gap at
+  /// its end, so that what follows lies at the same place in all lists. A run of which this list has nothing and another
+  /// has is an absence of its length.
   private mutating func leave(_ run: RunName, _ changes: inout Changes) {
+    let next = runs[run]?.next ?? 0
     order.removeFirst()
     runs[run] = nil
     lastLeft = run
-    guard placed[run] == nil, let other = others.runs[run], other.number != nil else { return }
+    guard let other = others.runs[run], other.number != nil else { return }
+    if let own = placed[run] {
+      let missing = other.ticks - own.ticks
+      if let last, last.run == run, (Self.shortestSegment...policy.longestGap).contains(missing) {
+        addGap(ticks: missing, in: run, numbers: next...next, start: last.end, &changes)
+      }
+      return
+    }
     let isSensible = (1...policy.longestGap).contains(other.ticks)
     addAbsence(ticks: isSensible ? other.ticks : targetTicks, of: run, start: run.start, &changes)
   }
+
+  /// A fifth of a second, in ticks. Renditions of a run may differ by less: their frames have other lengths.
+  private static let shortestSegment: Int64 = 18_000
 
   private var targetTicks: Int64 { Int64(max(1, playlist.targetDuration)) * 90_000 }
 
@@ -385,8 +403,9 @@ package struct Stitcher: Sendable {
   ) {
     align(with: run, &changes)
     let needed = Int((ticks + targetTicks - 1) / targetTicks)
-    // A fifth of a second: no segment is shorter, and a name that lies must not make a million entries.
-    let count = numbers.count >= needed && Int64(numbers.count) <= max(1, ticks / 18_000) ? numbers.count : needed
+    // A name that lies must not make a million entries.
+    let most = max(1, ticks / Self.shortestSegment)
+    let count = numbers.count >= needed && Int64(numbers.count) <= most ? numbers.count : needed
     for index in 0..<count {
       let length = ticks * Int64(index + 1) / Int64(count) - ticks * Int64(index) / Int64(count)
       let (date, isDiscontinuity) = place(run, start: start.advanced(byTicks: ticks * Int64(index) / Int64(count)))
