@@ -173,6 +173,27 @@ import Testing
         """)
   }
 
+  @Test func `further qualities are variants below the programme, largest first, with the same choice of sound`() throws
+  {
+    func video(_ width: Int, _ height: Int) -> TrackBytes {
+      TrackBytes(
+        entry: visualEntry("avc1", width: width, height: height, [box("avcC", [1, 0x64, 0, 0x1F, 0xFF])]))
+    }
+    let all = [
+      RenditionName.main: try summary([video(1920, 1080), Self.sound], frames: 30),
+      try #require(RenditionName("480p")): try summary([video(854, 480), Self.sound], frames: 30, peak: 800),
+      try #require(RenditionName("720p")): try summary([video(1280, 720), Self.sound], frames: 30, peak: 1000),
+      .mic: try summary([Self.mono], peak: 100),
+    ]
+    let list = MultivariantPlaylist(renditions: all, list: "live.m3u8")
+    #expect(list.variants.map(\.uri) == ["main/live.m3u8", "720p/live.m3u8", "480p/live.m3u8"])
+    #expect(list.variants.map(\.bandwidth) == [2100, 1100, 900])
+    #expect(list.variants.map(\.resolution?.height) == [1080, 720, 480])
+    #expect(list.variants.allSatisfy { $0.hasSoundGroup && $0.codecs == ["avc1.64001f", "mp4a.40.2"] })
+    // The programme's sound is in every variant, so that its entry has no address.
+    #expect(list.sounds.map(\.uri) == [nil, "mic/live.m3u8"])
+  }
+
   @Test func `a microphone beside silent pictures is the sound`() throws {
     let list = MultivariantPlaylist(
       renditions: [.main: try summary([Self.video], frames: 25), .mic: try summary([Self.mono])], list: "live.m3u8")

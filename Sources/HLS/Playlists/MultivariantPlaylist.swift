@@ -142,11 +142,16 @@ package struct RenditionSummary: Equatable, Sendable {
 }
 
 extension MultivariantPlaylist {
-  /// Describes a recording: each rendition with pictures is a variant, each without is a choice of sound beside them.
-  /// Where no rendition has pictures, `main` (or else the first) is the variant.
+  /// Describes a recording: each rendition with pictures is a variant, each without is a choice of sound beside them,
+  /// whichever variant is shown. Where no rendition has pictures, `main` (or else the first) is the variant. `main` stands
+  /// first, because players begin with what does; the others follow by size.
   /// - Parameter list: file name of the media playlists, `live.m3u8` or `vod.m3u8`.
   package init(renditions: [RenditionName: RenditionSummary], list: String) {
-    let names = renditions.keys.sorted { ($0 != .main ? 1 : 0, $0) < ($1 != .main ? 1 : 0, $1) }
+    func place(_ name: RenditionName) -> (Int, Int, RenditionName) {
+      let size = renditions[name]?.resolution
+      return (name == .main ? 0 : 1, -(size?.width ?? 0) * (size?.height ?? 0), name)
+    }
+    let names = renditions.keys.sorted { place($0) < place($1) }
     let withVideo = names.filter { renditions[$0]?.hasVideo == true }
     let variantNames = withVideo.isEmpty ? Array(names.prefix(1)) : withVideo
     let soundNames = names.filter { !variantNames.contains($0) && renditions[$0]?.hasSound == true }

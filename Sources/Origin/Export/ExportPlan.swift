@@ -14,7 +14,8 @@ struct ExportRun: Sendable {
   var missing: Int { (segments.last.map { $0.sequence + 1 } ?? 0) - segments.count }
 }
 
-/// Which tracks the MP4 has, decided from the runs. Pure.
+/// Which tracks the MP4 has, decided from the runs: those of the leading rendition, and the sound that others bring. Other
+/// renditions with pictures are the same in other sizes (`--ladder`), and left out. Pure.
 struct ExportPlan: Sendable {
   struct Track: Sendable {
     let rendition: RenditionName
@@ -37,6 +38,8 @@ struct ExportPlan: Sendable {
     var renditions: [(name: RenditionName, runs: [ExportRun])] = []
     for name in names {
       let own = runs.filter { $0.key.rendition == name }.sorted { $0.key.run < $1.key.run }
+      let hasVideo = own.contains { $0.streams.contains { $0.kind == .video } }
+      if hasVideo, tracks.contains(where: { $0.kind == .video }) { continue }
       renditions.append((name, own))
       for kind in [MediaKind.video, .audio] {
         let having = own.filter { $0.streams.contains { $0.kind == kind } }

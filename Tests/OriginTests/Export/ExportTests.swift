@@ -40,6 +40,17 @@ import Testing
     #expect(zip(audio, audio.dropFirst()).allSatisfy { $0 < $1 })
   }
 
+  @Test func `another quality of the same is left out, another sound is not`() throws {
+    let scene = try ExportScene()
+    try scene.record(ExportScene.run(0))
+    try scene.record(ExportScene.run(0), .init(width: 32), rendition: #require(RenditionName("32p")))
+    try scene.record(ExportScene.run(0), .init(hasVideo: false), rendition: .mic)
+    let summary = try scene.export()
+    #expect(summary.tracks == 3 && summary.segments == 6)
+    let video = try #require(try Media.stream(scene.output, "v"))
+    #expect((video.width, video.frames) == (64, 75))
+  }
+
   @Test func `a missing segment leaves its time empty, and is said`() throws {
     let scene = try ExportScene()
     try scene.record(ExportScene.run(0), skipping: [1])

@@ -121,11 +121,11 @@ extension Page {
       async begin(url) {
         const here = new URL(url, location.href).href
         const list = parsePlaylist(await this.fetch(here, 'text', { cache: 'no-cache' }), here)
-        const variant = list.variants[0]
+        const variant = list.variants.find(v => v.url === this.track) || list.variants[0]
         if (!variant) throw new Error('no variant in the playlist')
         this.playlist = this.track || variant.url
         let codecs = variant.codecs
-        if (this.track && !this.track.includes('/main/')) {
+        if (this.track && this.track !== variant.url) {
           codecs = codecs.split(',').filter(c => /mp4a|opus|flac|ac-3|ec-3|mp3/i.test(c))[0] || codecs
         }
         if (!SegmentPlayer.supports(codecs)) throw new Error('this browser does not play ' + codecs)
