@@ -37,23 +37,20 @@ package struct UploadConfiguration: Sendable {
 
 /// What a weak network makes of a recording.
 package struct LadderSettings: Sendable {
-  /// Bits a second at full quality, audio included; nil while the encoder is not open.
-  package let fullRate: @Sendable () -> Double?
-  /// The same for the fallback bitrate.
-  package let fallbackRate: Double
+  /// Bits a second at full quality and at the fallback bitrate, audio included; nil while the encoder is not open.
+  package let rates: @Sendable () -> (full: Double, fallback: Double)?
   /// Media seconds of a segment.
   package let segment: Double
 
-  package init(fallbackRate: Double, segment: Double, fullRate: @escaping @Sendable () -> Double?) {
-    self.fullRate = fullRate
-    self.fallbackRate = fallbackRate
+  package init(segment: Double, rates: @escaping @Sendable () -> (full: Double, fallback: Double)?) {
+    self.rates = rates
     self.segment = segment
   }
 
   /// Nil while it is not known, and where the fallback would be no less.
   func ladder() -> Ladder? {
-    guard let full = fullRate(), full > fallbackRate else { return nil }
-    var ladder = Ladder(fullRate: full, fallbackRate: fallbackRate)
+    guard let rates = rates(), rates.full > rates.fallback else { return nil }
+    var ladder = Ladder(fullRate: rates.full, fallbackRate: rates.fallback)
     ladder.ordinaryBacklog = 2 * segment + 2
     return ladder
   }

@@ -6,8 +6,9 @@ import Synchronization
 
 /// Records: reads inputs, encodes or copies, cuts segments and commits them to a tree.
 ///
-/// Threads: one that reads and decodes each input, one that encodes the picture, and the caller's, which writes. They are
-/// connected by bounded queues; files wait for the encoder, live sources lose their oldest frame, counted.
+/// Threads: one that reads and decodes each input, one that encodes the picture in all its qualities, and one that writes
+/// each rendition, the caller's the first. They are connected by bounded queues; files wait for the encoder, live sources
+/// lose their oldest frame, counted.
 package final class Recorder: Sendable {
   private let configuration: RecordingConfiguration
   private let tree: Tree
@@ -32,16 +33,19 @@ package final class Recorder: Sendable {
   /// thread, and before `run`.
   package func requestStop() { session.stop() }
 
-  /// Makes the encoder spend that many bits per second from the next frame on, without a new init section; nothing happens
-  /// where pictures are copied or the encoder cannot change. For weak networks.
+  /// Makes the encoders spend that many bits per second together from the next frame on, without a new init section, each
+  /// its part; nothing happens where pictures are copied or the encoder cannot change. For weak networks.
   package func setVideoBitRate(_ bitsPerSecond: Int64) { session.videoBitRate = bitsPerSecond }
 
-  /// Bits per second that the encoder of the picture makes where nobody says otherwise; nil before it is open, and where
-  /// pictures are copied.
+  /// Bits per second that the encoders of the picture make together where nobody says otherwise; nil before they are open,
+  /// and where pictures are copied.
   package var fullVideoBitRate: Int64? {
     let rate = session.fullVideoBitRate.load(ordering: .relaxed)
     return rate > 0 ? rate : nil
   }
+
+  /// How many renditions hold the programme's sound; 1 before the input is open.
+  package var rungCount: Int { session.rungCount.load(ordering: .relaxed) }
 
   /// A snapshot for a live line.
   package func progress() -> RecordingProgress { session.meter.value }
@@ -90,9 +94,13 @@ package final class Recorder: Sendable {
 
   private func work(_ plan: RecordingPlan, _ lock: consuming RecordingLock) throws(RecordingError) -> RecordingSummary {
     let lock = SharedLock(lock)
-    let writer = SegmentThread(
-      configuration.rendition, of: session.output, tracks: plan.trackCount, session: session, tree: tree, lock: lock,
-      onCommit: onSegment)
+    var writers = plan.renditions(session).map { rendition in
+      SegmentThread(
+        rendition.name, of: rendition.items, tracks: rendition.tracks, session: session, tree: tree, lock: lock,
+        onCommit: onSegment)
+    }
+    // The programme's own is written here.
+    let writer = writers.removeFirst()
     var threads: [Thread] = []
     var encoding: Thread?
     do throws(SystemError) {
@@ -104,19 +112,14 @@ package final class Recorder: Sendable {
       if let microphone = plan.microphone {
         threads.append(try Thread("microphone", stackSize: 1 << 20) { microphone.work() })
       }
-      if plan.hasMicrophoneRendition {
-        let writer = SegmentThread(
-          .mic, of: session.microphoneOutput, tracks: 1, session: session, tree: tree, lock: lock, onCommit: onSegment)
-        threads.append(try Thread("write mic", stackSize: 1 << 20) { writer.work() })
-      }
+      for writer in writers { threads.append(try Thread("write", stackSize: 1 << 20) { writer.work() }) }
       for reader in plan.readers {
         threads.append(try Thread("read", stackSize: 1 << 20) { reader.work() })
       }
     } catch {
       let failure = RecordingError(.system, error.description)
       session.fail(failure)
-      session.output.discard()
-      session.microphoneOutput.discard()
+      for output in session.outputs { output.discard() }
       end(plan, threads, encoding)
       throw failure
     }

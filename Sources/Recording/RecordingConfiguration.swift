@@ -71,6 +71,9 @@ package struct RecordingConfiguration: Sendable {
   /// Bits per second; nil chooses by size and rate.
   package var videoBitRate: Int64?
   package var size: Size?
+  /// Qualities to encode, highest first, each side once: `main` and a rendition for each of the others. Empty: one, as
+  /// large as the picture.
+  package var ladder: [Rung] = []
   /// Frames per second; nil: 25 for screens, the source's own rate for the rest.
   package var maximumFrameRate: RationalTime?
   /// Marks laid over the picture.
@@ -138,8 +141,13 @@ package struct RecordingConfiguration: Sendable {
     if let duration, duration <= .zero { try refuse("--duration must be more than 0") }
     if let refill, refill < .milliseconds(40) { try refuse("--refill must be at least 40 ms") }
     if let rate = maximumFrameRate, !(1...240).contains(rate.value) { try refuse("--max-fps must be 1 to 240") }
-    if let rate = videoBitRate, !(10_000...200_000_000).contains(rate) {
-      try refuse("--video-bitrate must be 10k to 200M")
+    for rate in [videoBitRate] + ladder.map(\.bitRate) {
+      if let rate, !(10_000...200_000_000).contains(rate) {
+        try refuse("--video-bitrate, and each bit rate of --ladder, must be 10k to 200M")
+      }
+    }
+    if videoBitRate != nil, ladder.first?.bitRate != nil {
+      try refuse("--video-bitrate is for the highest rung of --ladder, which has a bit rate of its own")
     }
     if microphone != nil, microphoneMode == .mix, audio == .copy {
       try refuse("--mic needs --audio aac to be mixed in, or --mic-mode separate")
@@ -158,6 +166,9 @@ package struct RecordingConfiguration: Sendable {
       }
       if size.width == nil && size.height == nil { try refuse("--size needs at least one side") }
       if video == .copy { try refuse("--size needs encoding, so --video copy is impossible with it") }
+    }
+    if !ladder.isEmpty, video == .copy || video == .none {
+      try refuse("--ladder needs pictures that are encoded: --video h264, hevc or av1")
     }
     if !watermark.isEmpty && video == .copy {
       try refuse("--watermark needs encoding, so --video copy is impossible with it")

@@ -39,6 +39,16 @@ import Testing
     #expect(turned.outputSize(.init(width: nil, height: 960)) == (540, 960))
   }
 
+  @Test(arguments: [
+    ((1920, 1080), 480, (854, 480)), ((1080, 1920), 480, (480, 854)), ((1920, 1080), 1080, (1920, 1080)),
+    ((640, 480), 1080, (640, 480)), ((2560, 1080), 720, (1706, 720)), ((100, 99), 65, (66, 66)),
+  ])
+  func `a rung limits the shorter side, and makes nothing larger`(
+    size: (Int, Int), side: Int, expected: (Int, Int)
+  ) {
+    #expect(PictureFilter.limited(size, side: side) == expected)
+  }
+
   @Test func `a source that changes its shape is fitted in with bars`() {
     let description = filter(1080, 1920).description(size: (1920, 1080), keepsAspect: true)
     #expect(description.contains("scale=w=608:h=1080") && description.contains("pad=w=1920:h=1080"))

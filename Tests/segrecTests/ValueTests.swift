@@ -1,4 +1,5 @@
 import Platform
+import Recording
 import Testing
 
 @testable import segrec
@@ -26,6 +27,24 @@ import Testing
   @Test(arguments: ["0", "k", "-1k", "5KiB", "2500 k"])
   func `what is no bit rate is refused`(text: String) {
     #expect(throws: UsageError.self) { try parseBitrate("--video-bitrate", text) }
+  }
+
+  @Test(arguments: [
+    ("1080p,480p", [Rung(side: 1080), Rung(side: 480)]), ("480p,1080p", [Rung(side: 1080), Rung(side: 480)]),
+    ("720p", [Rung(side: 720)]), ("720p,480p@800k", [Rung(side: 720), Rung(side: 480, bitRate: 800_000)]),
+    ("480p,720p@2.5M,480p@800k,480p", [Rung(side: 720, bitRate: 2_500_000), Rung(side: 480, bitRate: 800_000)]),
+  ])
+  func `a ladder is read in any order, each height once`(text: String, expected: [Rung]) throws {
+    #expect(try parseLadder("--ladder", text) == expected)
+  }
+
+  @Test(arguments: [
+    "", ",", "1080", "p", "-480p", "480P", "480px", "480p@", "480p@x", "480p@1M@2M", "480p@1M,480p@2M", "63p", "4321p",
+    "1080p,", "854x480", "99999999999999999999p", "1080p,900p,720p,600p,480p,360p,240p",
+  ])
+  func `what is no ladder is refused by name`(text: String) {
+    let error = #expect(throws: UsageError.self) { try parseLadder("--ladder", text) }
+    #expect(error?.subject == "--ladder")
   }
 
   @Test(arguments: [("10G", 10 << 30), ("500M", 500 << 20), ("0", 0), ("1.5k", 1536), ("2T", 2 << 40)])

@@ -39,11 +39,11 @@ final class CopyChain: TrackChain {
     // Before the other input began.
     if times.pts < 0 { return packet.clear() }
     if times.run != run {
-      endRun()
+      try endRun()
       run = times.run
       isPatient = !session.meter.value.isLive
       let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
-      _ = session.put(.begin(track: track, run: times.run, format))
+      session.put(.begin(track: track, run: times.run, format))
     }
     if stream.kind == .audio {
       // Clips that were joined overlap by the padding of their last packets: the place is taken.
@@ -54,7 +54,7 @@ final class CopyChain: TrackChain {
       lastStart = times.dts
     }
     let kind = kind(of: packet)
-    release(next: kind)
+    try release(next: kind)
     if stream.kind == .video {
       // A sync sample is one at which decoding can start, whatever the container said.
       packet.isKey = kind == .start || kind == .openStart && stream.codec == .hevc
@@ -67,12 +67,12 @@ final class CopyChain: TrackChain {
   }
 
   func finish() throws(RecordingError) {
-    endRun()
-    _ = session.put(.finish(track: track))
+    defer { session.put(.finish(track: track)) }
+    try endRun()
   }
 
   func reopen(_ stream: StreamInfo) throws(RecordingError) {
-    endRun()
+    try endRun()
     self.stream = stream
     setParameters(stream.parameters)
   }
@@ -87,16 +87,18 @@ final class CopyChain: TrackChain {
     }
   }
 
-  func endRun() {
-    release(next: .other)
-    if let run { _ = session.put(.end(track: track, run: run)) }
-    run = nil
-    lastStart = nil
+  func endRun() throws(RecordingError) {
+    defer {
+      if let run { session.put(.end(track: track, run: run)) }
+      run = nil
+      lastStart = nil
+    }
+    try release(next: .other)
   }
 
-  private func release(next: PictureKind) {
+  private func release(next: PictureKind) throws(RecordingError) {
     guard let run, let packet = held.take() else { return }
     let isSafe = heldKind == .start || heldKind == .openStart && stream.codec == .hevc && next != .skippedLeading
-    _ = session.put(packet, track: track, run: run, canStart: isSafe, isPatient: isPatient)
+    try session.put(packet, track: track, run: run, canStart: isSafe, isPatient: isPatient)
   }
 }

@@ -10,6 +10,8 @@ final class PictureChain: TrackChain {
   /// Where the run has to end, in ticks.
   private var limit: Int64?
   private let outputFormat: PixelFormat
+  /// What is encoded has no longer shorter side, in pixels.
+  private let side: Int
   private var decoder: Decoder
   private var graph: FilterGraph?
   private var form: FilterInput?
@@ -29,13 +31,15 @@ final class PictureChain: TrackChain {
   private var previousSecond: Int64 = 0
 
   init(
-    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat
+    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat,
+    side: Int
   ) throws(RecordingError) {
     self.stream = stream
     self.session = session
     self.frames = frames
     self.isLive = isLive
     self.outputFormat = outputFormat
+    self.side = side
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     frame = try media { () throws(AVError) in try Frame() }
@@ -154,7 +158,7 @@ final class PictureChain: TrackChain {
       width: frame.width, height: frame.height,
       sampleAspect: frame.sampleAspect.isKnown ? frame.sampleAspect : stream.sampleAspect, rotation: rotation,
       isInterlaced: isInterlaced, format: frame.pixelFormat, color: frame.color, outputFormat: outputFormat)
-    let size = self.size ?? filter.outputSize(configuration.size)
+    let size = self.size ?? PictureFilter.limited(filter.outputSize(configuration.size), side: side)
     let isAsked = configuration.size?.width != nil && configuration.size?.height != nil
     let description = configuration.watermark.extend(
       filter.description(size: size, keepsAspect: !isAsked), height: size.height,

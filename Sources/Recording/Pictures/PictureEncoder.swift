@@ -19,6 +19,8 @@ final class PictureEncoder: @unchecked Sendable {
     let isLive: Bool
     /// Frames that wait at most.
     let capacity: Int
+    /// What the picture is encoded in, at least one; the first is as large as the frames that come.
+    let rungs: [Rung]
   }
 
   /// Frames of a live source that wait at most: five, or what 10 MB hold. One is 3.1 MB at 1080p.
@@ -34,7 +36,8 @@ final class PictureEncoder: @unchecked Sendable {
   let frames: HandoffQueue<FrameItem>
   private let session: Session
   private let plan: Plan
-  private var encoder: VideoEncoder?
+  private let rungs: [RungEncoder]
+  private var isOpen = false
   private var run: Int?
   private var grid: TimeGrid
   private var cap: FrameRateCap?
@@ -46,14 +49,9 @@ final class PictureEncoder: @unchecked Sendable {
   /// Distance of the last two frames that were new.
   private var lastStep: Int64 = 0
   private var shownAt = ContinuousClock.now
-  private var packet: Packet
-  /// The packet made last, which is passed on once it is known how long it lasts.
-  private var held: Packet?
   private var overload: OverloadPolicy?
   private var load = Load()
   private var bitRate: Int64?
-  /// Frames that went in, and when, since something came out.
-  private var unanswered: (frames: Int, since: ContinuousClock.Instant)?
 
   private struct Load {
     var since = ContinuousClock.now
@@ -74,7 +72,9 @@ final class PictureEncoder: @unchecked Sendable {
     refill = RefillPolicy(
       interval: session.configuration.refill?.ticks,
       frame: frame)
-    packet = try media { () throws(AVError) in try Packet() }
+    var rungs: [RungEncoder] = []
+    for index in plan.rungs.indices { rungs.append(try RungEncoder(plan, index, session: session)) }
+    self.rungs = rungs
   }
 
   /// Runs until the queue of frames is closed.
@@ -87,7 +87,7 @@ final class PictureEncoder: @unchecked Sendable {
       frames.discard()
     }
     last = nil
-    _ = session.put(.finish(track: plan.track))
+    session.put(.finish(track: plan.track))
   }
 
   private func takeFrames() throws(RecordingError) {
@@ -228,103 +228,55 @@ final class PictureEncoder: @unchecked Sendable {
 
   private func encode(_ frame: inout Frame, _ time: Int64) throws(RecordingError) {
     guard let run else { return }
-    if encoder == nil {
-      let made = try open(frame)
-      let format = TrackFormat(parameters: made.parameters, frameRate: plan.cap ?? plan.frameRate)
-      encoder = consume made
-      _ = session.put(.begin(track: plan.track, run: run, format))
-      grid = TimeGrid(interval: grid.interval, tolerance: grid.tolerance)
-      frame.requestKeyframe(true)
-    } else {
-      let startsSegment = grid.isReached(at: time)
-      frame.requestKeyframe(startsSegment)
-      if startsSegment { grid.pass(time) }
-    }
+    let isFirst = !isOpen
+    if isFirst { try open(frame, run) }
+    let startsSegment = !isFirst && grid.isReached(at: time)
+    if startsSegment { grid.pass(time) }
+    frame.requestKeyframe(isFirst || startsSegment)
     frame.timeBase = .ticks
     frame.pts = time
     lastTime = time
     if let wanted = session.videoBitRate, wanted != bitRate {
       bitRate = wanted
-      _ = encoder?.setBitRate(wanted)
+      // Each keeps its part of the whole.
+      let full = session.fullVideoBitRate.load(ordering: .relaxed)
+      for rung in rungs { rung.setBitRate(wanted * rung.fullBitRate / max(1, full)) }
     }
     let before = ContinuousClock.now
-    try watched { () throws(AVError) in try encoder?.send(frame) }
-    try passOn(run)
-    let now = ContinuousClock.now
-    load.busy += now - before
-    unanswered = (unanswered.map { ($0.frames + 1, $0.since) }) ?? (1, now)
-    // More than any encoder holds back.
-    if let unanswered, unanswered.frames > 250, now - unanswered.since > Self.patience { throw isSilent }
+    for rung in rungs { try rung.encode(frame, run: run, isKey: isFirst || startsSegment) }
+    load.busy += .now - before
     session.meter.add { $0.frames += 1 }
   }
 
-  /// The encoder takes frames or time, and gives nothing.
-  private var isSilent: RecordingError { .silentEncoder(plan.encoder) }
-
-  /// Calls the encoder, watched by the thread that writes.
-  private func watched<R>(_ body: () throws(AVError) -> R) throws(RecordingError) -> R {
-    session.noteEncoding(plan.encoder)
-    defer { session.noteEncoding(nil) }
-    return try media(body)
-  }
-
-  private func passOn(_ run: Int) throws(RecordingError) {
-    while try watched({ () throws(AVError) in try encoder?.receive(into: &packet) }) == .produced {
-      unanswered = nil
-      var made = try media { () throws(AVError) in try Packet() }
-      made.take(from: &packet)
-      release(run, end: made.pts)
-      held = consume made
-    }
-  }
-
-  private func release(_ run: Int, end: Int64?) {
-    guard var packet = held.take() else { return }
-    if let end, let pts = packet.pts { packet.duration = max(1, end - pts) }
-    let isKey = packet.isKey
-    _ = session.put(packet, track: plan.track, run: run, canStart: isKey)
+  private func open(_ frame: borrowing Frame, _ run: Int) throws(RecordingError) {
+    for rung in rungs { try rung.open(frame) }
+    for rung in rungs { rung.begin(run) }
+    session.fullVideoBitRate.store(rungs.reduce(0) { $0 + $1.fullBitRate }, ordering: .relaxed)
+    isOpen = true
+    grid = TimeGrid(interval: grid.interval, tolerance: grid.tolerance)
   }
 
   private func endRun(isLast: Bool) throws(RecordingError) {
-    guard let run, encoder != nil else { return }
+    guard let run, isOpen else { return }
     let usual = lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame
     var end = lastTime + usual
     if isLast { end = max(end, shownUntil(session.end(of: run), of: run, after: end)) }
     try fill(before: end)
     // Players that go by the nominal rate, as libav's do, take the last frame for a short one: it is shown once more.
     if end - lastTime >= 2 * refill.frame { try repeatLast(at: end - refill.frame) }
-    try watched { () throws(AVError) in try encoder?.drain() }
-    try passOn(run)
-    release(run, end: end)
-    encoder = nil
+    for rung in rungs { try rung.endRun(run, at: end) }
+    isOpen = false
     last = nil
     lastStep = 0
     bitRate = nil
     self.run = nil
-    _ = session.put(.end(track: plan.track, run: run))
+    session.put(.end(track: plan.track, run: run))
   }
 
   /// How far the last picture is shown: to the end of sound that goes on for longer than players notice, and to the end
   /// of `--duration`, whose next picture was read, and belongs behind it.
   private func shownUntil(_ longest: Int64, of run: Int, after end: Int64) -> Int64 {
     longest - end > Self.noticeable || longest == session.limit(of: run) ? longest : end
-  }
-
-  private func open(_ frame: borrowing Frame) throws(RecordingError) -> VideoEncoder {
-    let configuration = session.configuration
-    var settings = VideoEncoderSettings.usual(
-      encoder: plan.encoder, width: frame.width, height: frame.height, frameRate: plan.cap ?? plan.frameRate,
-      segmentTicks: configuration.segmentTicks)
-    settings.bitRate = configuration.videoBitRate ?? settings.bitRate
-    session.fullVideoBitRate.store(settings.bitRate, ordering: .relaxed)
-    settings.pixelFormat = frame.pixelFormat
-    settings.color = frame.color
-    settings.threads = configuration.threads
-    // Options are meant for the encoder they were given with.
-    if plan.encoder == configuration.softwareOrNamedEncoder { settings.options = configuration.encoderOptions }
-    session.noteEncoding(plan.encoder)
-    defer { session.noteEncoding(nil) }
-    return try media { () throws(AVError) in try VideoEncoder(settings) }
   }
 }
 

@@ -30,7 +30,16 @@ struct PictureFilter: Equatable, Sendable {
     }
   }
 
-  private func even(_ side: Double) -> Int { max(2, Int((side / 2).rounded()) * 2) }
+  /// `size`, made smaller where its shorter side is longer than `side`; the shape stays.
+  static func limited(_ size: (width: Int, height: Int), side: Int) -> (width: Int, height: Int) {
+    let shorter = min(size.width, size.height)
+    guard shorter > side else { return size }
+    let factor = Double(side) / Double(shorter)
+    return (even(Double(size.width) * factor), even(Double(size.height) * factor))
+  }
+
+  private static func even(_ side: Double) -> Int { max(2, Int((side / 2).rounded()) * 2) }
+  private func even(_ side: Double) -> Int { Self.even(side) }
 
   /// libavfilter's description.
   ///

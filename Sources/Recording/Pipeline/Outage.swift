@@ -11,21 +11,25 @@ struct Outage {
   /// The highest run of which something was lost.
   private var lastRun: Int
   private let end: WallClockTime?
+  /// Renditions are recorded at the same time; one of them counts what is lost.
+  private let countsTime: Bool
   private var nextLook: ContinuousClock.Instant
 
   private static let interval: Duration = .milliseconds(500)
 
   /// - Parameters:
+  ///   - rendition: that lacks what comes.
   ///   - run: the one that could not go on.
   ///   - end: of what is kept.
-  init(_ reason: RecordingError, run: Int, end: WallClockTime?, _ session: Session) {
+  init(_ reason: RecordingError, of rendition: RenditionName, run: Int, end: WallClockTime?, _ session: Session) {
+    countsTime = rendition == session.configuration.rendition
     self.reason = reason
     lastRun = run
     self.end = end
     nextLook = .now + Outage.interval
     session.log.warning(
-      "spool-full", "\(reason.message); what comes is lost until there is room",
-      ["problem": .text(reason.message)])
+      "spool-full", "\(reason.message); what comes\(countsTime ? "" : " of \(rendition)") is lost until there is room",
+      ["problem": .text(reason.message), "rendition": .text(rendition.text)])
   }
 
   /// `run` could not go on, or not even begin.
@@ -58,6 +62,7 @@ struct Outage {
   static let leastRoom: Int64 = 256 << 10
 
   func tellEnd(at start: WallClockTime, _ session: Session) {
+    guard countsTime else { return }
     let lost = end.map { max(0, start.milliseconds - $0.milliseconds) } ?? 0
     session.meter.add { $0.lost += lost * 90 }
     session.log.warning(

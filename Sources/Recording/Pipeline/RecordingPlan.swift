@@ -1,14 +1,19 @@
+import HLS
 import LibAV
 import Platform
+import Synchronization
 
 /// The inputs, opened, and what is to become of their streams: decided before anything is written.
 struct RecordingPlan {
   private(set) var readers: [Reader] = []
   private(set) var encoder: PictureEncoder?
-  private(set) var trackCount = 0
+  /// What the picture is encoded in: the first is `main`, each other one a rendition of its own. Empty: it is not.
+  private var rungs: [Rung] = []
+  /// Of the programme, in each of its renditions.
+  private var trackCount = 0
   private(set) var microphone: Microphone?
   /// The microphone is a rendition of its own.
-  private(set) var hasMicrophoneRendition = false
+  private var hasMicrophoneRendition = false
   private(set) var tap: SpeechTap?
 
   init(_ session: Session) throws(RecordingError) {
@@ -58,11 +63,11 @@ struct RecordingPlan {
   {
     let track: SoundTrack
     if isMixed {
-      track = try SoundTrack(track: trackCount, session: session, output: session.output, tap: tap)
+      track = try SoundTrack(track: trackCount, session: session, tap: tap)
       trackCount += 1
     } else {
       hasMicrophoneRendition = true
-      track = try SoundTrack(track: 0, session: session, output: session.microphoneOutput)
+      track = try SoundTrack(track: 0, session: session, to: .microphone)
     }
     return MicrophoneTrack(session: session, microphone: microphone, track: track)
   }
@@ -97,17 +102,54 @@ struct RecordingPlan {
     guard let format = VideoEncoder.inputFormat(of: name) else {
       throw RecordingError(.usage, "--encoder \(name) takes no 8-bit 4:2:0 pictures")
     }
+    chooseRungs(stream, session)
     let plan = PictureEncoder.Plan(
       track: track, encoder: name, frameRate: stream.peakFrameRate,
       cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive,
       capacity: input.isLive
-        ? PictureEncoder.liveCapacity(width: stream.width, height: stream.height) : PictureEncoder.waitingCapacity)
+        ? PictureEncoder.liveCapacity(width: stream.width, height: stream.height) : PictureEncoder.waitingCapacity,
+      rungs: rungs)
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(
-      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format
-    )
+      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format,
+      side: rungs[0].side)
     return try Reader.Source(stream: stream, chain: chain)
+  }
+
+  private mutating func chooseRungs(_ stream: StreamInfo, _ session: Session) {
+    let configuration = session.configuration
+    guard !configuration.ladder.isEmpty else {
+      rungs = [Rung(side: .max, bitRate: configuration.videoBitRate)]
+      return
+    }
+    let shown = PictureFilter(
+      width: stream.width, height: stream.height, sampleAspect: stream.sampleAspect, rotation: stream.rotation,
+      isInterlaced: false, format: .yuv420p, color: .unspecified, outputFormat: .yuv420p
+    ).outputSize(configuration.size)
+    // Where the container does not tell, what is asked for is taken.
+    let side = stream.width > 0 ? min(shown.width, shown.height) : .max
+    let fitting = Rung.fitting(configuration.ladder, side: side)
+    rungs = fitting.rungs
+    rungs[0].bitRate = rungs[0].bitRate ?? configuration.videoBitRate
+    session.rungCount.store(rungs.count, ordering: .relaxed)
+    if !fitting.leftOut.isEmpty {
+      let names = { (rungs: [Rung]) in rungs.map { "\($0.side)p" }.joined(separator: ", ") }
+      session.log.warning(
+        "ladder",
+        "--ladder: the picture is \(shown.width)x\(shown.height), so \(names(fitting.leftOut)) is left out; recording \(names(rungs))",
+        ["width": .init(shown.width), "height": .init(shown.height), "rungs": .init(rungs.count)])
+    }
+  }
+
+  /// The renditions that are to be written, that of the whole programme first: names, what they consist of, and tracks.
+  func renditions(_ session: Session) -> [(name: RenditionName, items: HandoffQueue<TrackItem>, tracks: Int)] {
+    var renditions = [(name: session.configuration.rendition, items: session.outputs[0], tracks: trackCount)]
+    for (index, rung) in rungs.enumerated().dropFirst() {
+      renditions.append((rung.rendition, session.outputs[index], trackCount))
+    }
+    if hasMicrophoneRendition, let items = session.outputs.last { renditions.append((.mic, items, 1)) }
+    return renditions
   }
 
   /// The encoder that was asked for, or the software encoder where that one is for hardware that is not there.
@@ -141,8 +183,7 @@ struct RecordingPlan {
     let configuration = session.configuration
     guard configuration.audio == .copy else {
       let made = try SoundTrack(
-        track: track, session: session, output: session.output,
-        microphone: configuration.microphoneMode == .mix ? microphone : nil, tap: tap)
+        track: track, session: session, microphone: configuration.microphoneMode == .mix ? microphone : nil, tap: tap)
       return try Reader.Source(stream: stream, chain: SoundChain(stream: stream, session: session, track: made))
     }
     if let refusal = CopyableCodecs.refusal(of: stream) { throw RecordingError(.badInput, "--audio copy: \(refusal)") }

@@ -171,9 +171,10 @@ final class SegmentThread: @unchecked Sendable {
     let recording = session.configuration.recording
     let name = try spool { () throws(StorageError) in try tree.newRunName(of: recording, now: start) }
     try session.makeRoom(for: 0)
+    let settled = session.settle(next, name, start: start)
     current = try RunOutput(
-      run: next, formats: formats, start: start, session: session, tree: tree,
-      key: RunKey(recording: recording, rendition: rendition, run: session.settleName(of: next, name)),
+      run: next, formats: formats, start: settled.start, session: session, tree: tree,
+      key: RunKey(recording: recording, rendition: rendition, run: settled.name),
       lock: lock.value,
       onCommit: onCommit)
     return true
@@ -205,7 +206,7 @@ final class SegmentThread: @unchecked Sendable {
       session.needsRecovery.store(true, ordering: .relaxed)
       endTime = current?.endTime ?? endTime
       current = nil
-      if outage == nil { outage = Outage(error, run: run, end: endTime, session) }
+      if outage == nil { outage = Outage(error, of: rendition, run: run, end: endTime, session) }
       outage?.begin(run: run)
       return true
     }

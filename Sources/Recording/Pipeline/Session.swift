@@ -10,16 +10,17 @@ final class Session: Sendable {
   let meter = Meter()
   /// Ends blocking reads of each input, and of the microphone, which is the last.
   let interruptions: [Interruption]
-  let output: HandoffQueue<TrackItem>
-  /// What the rendition of the microphone consists of.
-  let microphoneOutput: HandoffQueue<TrackItem>
+  /// What each rendition consists of: those of the programme, highest quality first, and the microphone's.
+  let outputs: [HandoffQueue<TrackItem>]
+  /// Renditions that the programme has: not all that were asked for where the picture is small.
+  let rungCount = Atomic(1)
   /// Sends the programme to a live receiver.
   let push: Push?
   private let state: Monitor<State>
   let started = ContinuousClock.now
   /// A run says that another follows, which may not come; or it could not be closed for want of room.
   let needsRecovery = Atomic(false)
-  /// What the encoder of the picture was opened with, in bits per second; 0 before.
+  /// What the encoders of the picture were opened with together, in bits per second; 0 before.
   let fullVideoBitRate = Atomic<Int64>(0)
 
   /// How far the disk is behind a live input.
@@ -30,8 +31,8 @@ final class Session: Sendable {
     var isStopping = false
     var wasStopped = false
     var runStarts: [Int: WallClockTime] = [:]
-    /// Names of runs, which all renditions share.
-    var runNames: [Int: RunName] = [:]
+    /// Names of runs and the times of their origins, which all renditions share.
+    var settled: [Int: (name: RunName, start: WallClockTime)] = [:]
     /// Places of the runs' origins among the samples of other sources: by the clock, and by the media before them.
     var clockPlaces: [Int: Int64] = [:]
     var mediaPlaces: [Int: Int64] = [:]
@@ -52,8 +53,7 @@ final class Session: Sendable {
     self.configuration = configuration
     self.log = log
     interruptions = (0...configuration.inputs.count).map { _ in Interruption() }
-    output = HandoffQueue(capacity: outputCapacity)
-    microphoneOutput = HandoffQueue(capacity: outputCapacity)
+    outputs = (0...max(1, configuration.ladder.count)).map { _ in HandoffQueue(capacity: outputCapacity) }
     push = configuration.push.map { [meter] in Push(url: $0, log: log, meter: meter) }
     state = Monitor(State(positions: configuration.inputs.map { _ in 0 }))
   }
@@ -102,12 +102,13 @@ final class Session: Sendable {
   }
   func start(of run: Int) -> WallClockTime? { state.withLock { $0.runStarts[run] } }
 
-  /// The name of a run, the same for all renditions: `proposed`, where nobody proposed one before.
-  func settleName(of run: Int, _ proposed: RunName) -> RunName {
+  /// The name of a run and the time of its origin, the same for all renditions: those proposed by the first.
+  func settle(_ run: Int, _ name: RunName, start: WallClockTime) -> (name: RunName, start: WallClockTime) {
     state.withLock {
-      let settled = $0.runNames[run] ?? proposed
-      $0.runNames[run] = settled
-      $0.runNames[run - 2] = nil
+      let settled = $0.settled[run] ?? (name, start)
+      $0.settled[run] = settled
+      // As many short runs as can wait for one of the writers.
+      $0.settled[run - 1000] = nil
       return settled
     }
   }
@@ -197,7 +198,7 @@ final class Session: Sendable {
   func beginRun(_ run: Int) { state.withLock { $0.lowestRun = max($0.lowestRun, run) } }
   var lowestRun: Int { state.withLock { $0.lowestRun } }
 
-  /// What the encoder is to make from now on, in bits per second; nil leaves it as configured.
+  /// What the encoders are to make together from now on, in bits per second; nil leaves them as configured.
   var videoBitRate: Int64? {
     get { state.withLock { $0.videoBitRate } }
     set { state.withLock { $0.videoBitRate = newValue } }
@@ -213,13 +214,6 @@ final class Session: Sendable {
     }
   }
 
-  /// Passes an item on; false when the recording has failed.
-  func put(_ item: consuming TrackItem, isPatient: Bool = false) -> Bool {
-    output.put(item, isPatient: isPatient, limit: meter.value.isLive ? .max : Session.enough)
-  }
-
-  /// Packets that wait for the writer where the source waits as well.
-  private static let enough = 128
 }
 
 /// Hands a value that cannot be copied to a thread.

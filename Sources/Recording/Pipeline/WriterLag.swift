@@ -46,17 +46,11 @@ struct WriterLag: Sendable {
 }
 
 extension Session {
-  /// Passes a packet of the programme on; of a live input it may be left out. False when the recording has failed.
-  func put(
-    _ packet: consuming Packet, track: Int, run: Int, canStart: Bool, isPatient: Bool = false
-  ) -> Bool {
-    guard !meter.value.isLive || isTaken(run) else { return true }
-    return put(.packet(track: track, run: run, canStart: canStart, packet), isPatient: isPatient)
-  }
-
-  private func isTaken(_ run: Int) -> Bool {
-    let waiting = output.count
-    switch lag.withLock({ $0.judge(run: run, waiting: waiting, capacity: output.capacity, now: .now) }) {
+  /// Whether a packet of the programme is passed on; of a live input it may be left out.
+  ///
+  /// - Parameter waiting: packets in the fullest of the queues.
+  func isTaken(_ run: Int, waiting: Int) -> Bool {
+    switch lag.withLock({ $0.judge(run: run, waiting: waiting, capacity: outputs[0].capacity, now: .now) }) {
     case .take: return true
     case .takeAgain(let lost):
       tell("the disk has caught up: recording goes on in a new run", lost)

@@ -6,7 +6,7 @@ import Platform
 final class SoundTrack: SoundSink {
   private let track: Int
   private let session: Session
-  private let output: HandoffQueue<TrackItem>
+  private let destination: Destination
   private let microphone: Microphone?
   private let tap: SpeechTap?
   private var framer: FilterGraph?
@@ -28,12 +28,12 @@ final class SoundTrack: SoundSink {
   ///   - microphone: to be mixed in.
   ///   - tap: hears what is encoded.
   init(
-    track: Int, session: Session, output: HandoffQueue<TrackItem>, microphone: Microphone? = nil,
+    track: Int, session: Session, to destination: Destination = .programme, microphone: Microphone? = nil,
     tap: SpeechTap? = nil
   ) throws(RecordingError) {
     self.track = track
     self.session = session
-    self.output = output
+    self.destination = destination
     self.microphone = microphone
     self.tap = tap
     framed = try media { () throws(AVError) in try Frame() }
@@ -55,7 +55,7 @@ final class SoundTrack: SoundSink {
     framer?.setFrameSize(made.frameSize)
     let format = TrackFormat(parameters: made.parameters, frameRate: RationalTime(0, 0))
     encoder = consume made
-    _ = output.put(.begin(track: track, run: run, format))
+    session.put(.begin(track: track, run: run, format), to: destination)
   }
 
   /// - Parameter end: where the sound ends, in samples.
@@ -64,7 +64,7 @@ final class SoundTrack: SoundSink {
     // Whatever fails below, the track has left the run.
     defer {
       self.run = nil
-      _ = output.put(.end(track: track, run: run))
+      session.put(.end(track: track, run: run), to: destination)
     }
     try media { () throws(AVError) in try framer?.drain() }
     try encodeFramed(isLast: true)
@@ -75,7 +75,7 @@ final class SoundTrack: SoundSink {
     session.noteEnd(StudioSound.ticks(end), of: run)
   }
 
-  func finish() { _ = output.put(.finish(track: track)) }
+  func finish() { session.put(.finish(track: track), to: destination) }
 
   func take(sound: inout Frame) throws(RecordingError) {
     try media { () throws(AVError) in try framer?.send(&sound) }
@@ -123,11 +123,7 @@ final class SoundTrack: SoundSink {
       var made = try media { () throws(AVError) in try Packet() }
       made.take(from: &packet)
       made.dts = made.pts
-      if output === session.output {
-        guard session.put(made, track: track, run: run, canStart: true) else { return }
-      } else {
-        guard output.put(.packet(track: track, run: run, canStart: true, made)) else { return }
-      }
+      try session.put(made, track: track, run: run, canStart: true, to: destination)
     }
   }
 }

@@ -156,6 +156,10 @@ struct RecordArguments {
         Option("--size", "WxH", "Size of the picture; -1 on one side keeps the shape (default: the input's).") {
           (arguments, text) throws(UsageError) in arguments.settings.size = try parseSize("--size", text)
         },
+        Option(
+          "--ladder", "RUNG,…",
+          "Records several qualities at once, such as 1080p,480p or 720p,480p@800k: players choose. Heights above the picture's are left out (default: one, as large as the picture)."
+        ) { (arguments, text) throws(UsageError) in arguments.settings.ladder = try parseLadder("--ladder", text) },
         Option("--max-fps", "RATE", "Most frames per second (default 25 for screens, else the input's).") {
           (arguments, text) throws(UsageError) in
           arguments.settings.maximumFrameRate = try parseRate("--max-fps", text)
@@ -247,6 +251,34 @@ func parseSize(_ option: String, _ text: String) throws(UsageError) -> Recording
     height > 0 || height == -1
   else { throw UsageError(option, "'\(text)' is not a size; write for example 1280x720 or -1x720") }
   return RecordingConfiguration.Size(width: width == -1 ? nil : width, height: height == -1 ? nil : height)
+}
+
+/// `1080p,480p`, `720p,480p@800k`: heights, each with the bit rate that it is to have or none. Highest first, each once.
+func parseLadder(_ option: String, _ text: String) throws(UsageError) -> [Rung] {
+  var rungs: [Rung] = []
+  for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+    let parts = word.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts[0].last == "p", let side = Int(parts[0].dropLast()) else {
+      throw UsageError(option, "'\(word)' is not a rung; write for example 1080p,480p or 720p,480p@800k")
+    }
+    guard Rung.sides.contains(side) else {
+      throw UsageError(option, "\(side)p is out of range: \(Rung.sides.lowerBound)p to \(Rung.sides.upperBound)p")
+    }
+    let bitRate = parts.count == 2 ? Int64(try parseBitrate(option, String(parts[1]))) : nil
+    let place = rungs.firstIndex { $0.side <= side } ?? rungs.count
+    guard place < rungs.count, rungs[place].side == side else {
+      rungs.insert(Rung(side: side, bitRate: bitRate), at: place)
+      continue
+    }
+    if let bitRate, let other = rungs[place].bitRate, other != bitRate {
+      throw UsageError(option, "\(side)p is there twice, with different bit rates")
+    }
+    rungs[place].bitRate = rungs[place].bitRate ?? bitRate
+  }
+  guard rungs.count <= Rung.mostOfThem else {
+    throw UsageError(option, "\(rungs.count) rungs are too many: \(Rung.mostOfThem) at most")
+  }
+  return rungs
 }
 
 /// `logo.png`, `logo.png,top-left`, `logo.png,bottom-right,24`; the name itself may hold commas.

@@ -23,9 +23,10 @@ struct WeakNetwork: Sendable {
   func laddered(_ configuration: UploadConfiguration) -> UploadConfiguration {
     guard canChange else { return configuration }
     var configuration = configuration
-    let (recorder, sound) = (recorder, sound)
-    configuration.ladder = LadderSettings(fallbackRate: Double(fallback + sound), segment: segment) {
-      recorder.fullVideoBitRate.map { Double($0 + sound) }
+    let (recorder, fallback, sound) = (recorder, fallback, sound)
+    configuration.ladder = LadderSettings(segment: segment) {
+      let sound = sound * Int64(recorder.rungCount)
+      return recorder.fullVideoBitRate.map { (Double($0 + sound), Double(fallback + sound)) }
     }
     return configuration
   }
