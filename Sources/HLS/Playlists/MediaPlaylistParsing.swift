@@ -44,6 +44,11 @@ extension MediaPlaylist {
     mutating func read(_ line: String, number: Int) throws(PlaylistError) {
       if number == 1 {
         guard line == "#EXTM3U" else { throw PlaylistError(line: 1, reason: "is not #EXTM3U") }
+      } else if line.utf8.first != UInt8(ascii: "#") {
+        // Most lines are of these two kinds, and a restart reads hours of them for each of many recordings.
+        if !line.isEmpty { try readURI(line, number) }
+      } else if let value = line.value(after: "#EXTINF:") {
+        ticks = try duration(value, number)
       } else if let value = line.value(after: "#EXT-X-TARGETDURATION:") {
         playlist.targetDuration = try count(value, number)
       } else if let value = line.value(after: "#EXT-X-MEDIA-SEQUENCE:") {
@@ -63,37 +68,33 @@ extension MediaPlaylist {
           throw PlaylistError(line: number, reason: "holds no date")
         }
         date = time
-      } else if let value = line.value(after: "#EXTINF:") {
-        ticks = try duration(value, number)
-      } else if !line.isEmpty, !line.hasPrefix("#") {
-        try readURI(line, number)
       }
     }
 
     private mutating func readURI(_ uri: String, _ number: Int) throws(PlaylistError) {
-      let parts = uri.split(separator: "/", omittingEmptySubsequences: false)
-      guard parts.count == 2, let run = RunName(parts[0]) else {
+      guard let slash = uri.utf8.firstIndex(of: UInt8(ascii: "/")), let run = RunName(uri[..<slash]) else {
         throw PlaylistError(line: number, reason: "names no segment of a run")
       }
+      let file = uri[uri.utf8.index(after: slash)...]
       guard let ticks else { throw PlaylistError(line: number, reason: "has no EXTINF before it") }
       if let date { anchor = Anchor(date: date, ticks: 0) }
       guard let anchor else { throw PlaylistError(line: number, reason: "has no date to count from") }
       var start = anchor.end
       if isGap {
-        if parts[1] == MediaPlaylist.absence {
+        if file == MediaPlaylist.absence {
           playlist.entries.append(
             Entry(gapIn: run, sequence: 0, ticks: ticks, date: start, isDiscontinuity: isDiscontinuity))
           playlist.entries[playlist.entries.count - 1].isAbsence = true
           return goOn(anchor, start, ticks)
         }
-        var scanner = NameScanner(parts[1])
+        var scanner = NameScanner(file)
         guard let sequence = scanner.number(digits: 8), scanner.skip(".m4s"), scanner.isAtEnd else {
           throw PlaylistError(line: number, reason: "is no gap's name")
         }
         playlist.entries.append(
           Entry(gapIn: run, sequence: Int(sequence), ticks: ticks, date: start, isDiscontinuity: isDiscontinuity))
       } else {
-        guard let name = SegmentName(parts[1]), name.ticks == ticks else {
+        guard let name = SegmentName(file), name.ticks == ticks else {
           throw PlaylistError(line: number, reason: "is no segment's name, or its EXTINF says another duration")
         }
         if date == nil { start = MediaPlaylist.settle(start, named: name.start) }
@@ -126,10 +127,9 @@ extension MediaPlaylist {
 
     /// `5.000000,` in 90 kHz ticks.
     private func duration(_ text: Substring, _ number: Int) throws(PlaylistError) -> Int64 {
-      let digits = text.prefix { $0 != "," }
-      let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[1].utf8.count == 6, parts[0].utf8.count <= 12,
-        let whole = Int64(parts[0]), whole >= 0, let fraction = Int64(parts[1]), fraction >= 0
+      var scanner = NameScanner(text)
+      guard let whole = scanner.number(atMost: 12), scanner.skip("."), let fraction = scanner.number(digits: 6),
+        scanner.isAtEnd || scanner.skip(",")
       else { throw PlaylistError(line: number, reason: "holds no duration") }
       let ticks = ((whole * 1_000_000 + fraction) * 9 + 50) / 100
       guard ticks > 0 else { throw PlaylistError(line: number, reason: "holds the duration 0") }
@@ -140,6 +140,6 @@ extension MediaPlaylist {
 
 extension String {
   fileprivate func value(after prefix: String) -> Substring? {
-    hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+    hasPrefix(prefix) ? self[utf8.index(startIndex, offsetBy: prefix.utf8.count)...] : nil
   }
 }
