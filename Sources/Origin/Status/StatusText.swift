@@ -58,8 +58,9 @@ extension StatusReport {
 
   private func age(_ end: WallClockTime) -> String {
     let age = time.milliseconds(since: end)
-    // A second or so is the clocks' difference between machines; more means that one of them is wrong.
-    if age < -2_000 { return "in the future" }
+    // A second or so is the clocks' difference between machines; more means that one of them is wrong, or that a file was
+    // recorded faster than it plays.
+    if age < -2_000 { return "ahead of the clock" }
     let seconds = max(0, age) / 1000
     if seconds < 120 { return "\(seconds) s ago" }
     if seconds < 7_200 { return "\(seconds / 60) min ago" }

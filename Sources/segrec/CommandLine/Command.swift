@@ -2,7 +2,7 @@ import Platform
 
 /// One of segrec's commands: a table of options and what is done with them.
 protocol Command {
-  associatedtype Arguments
+  associatedtype Arguments: CommonlyOptioned
   /// The word after `segrec`.
   static var name: String { get }
   /// One line for the list of commands.
@@ -30,20 +30,20 @@ extension Command {
 
   /// Parses, runs, and tells what went wrong in one line.
   static func main(_ words: [String]) -> ExitCode {
-    do throws(Failure) {
-      let outcome: OptionParser<Arguments>.Outcome
-      do throws(UsageError) {
-        outcome = try OptionParser(groups: groups, positional: positional).parse(words, into: defaults)
-      } catch {
-        throw Failure(.usage, error.description)
-      }
-      switch outcome {
-      case .help: return printed(help)
-      case .arguments(let arguments, let positional): return try run(arguments, positional: positional)
-      }
+    let outcome: OptionParser<Arguments>.Outcome
+    do throws(UsageError) {
+      outcome = try OptionParser(groups: groups, positional: positional).parse(words, into: defaults)
     } catch {
-      complain("segrec \(name): \(error.message)")
-      return error.code
+      return CommonArguments(askedForIn: words).tell(Failure(.usage, error.description), of: name)
+    }
+    switch outcome {
+    case .help: return printed(help)
+    case .arguments(let arguments, let positional):
+      do throws(Failure) {
+        return try run(arguments, positional: positional)
+      } catch {
+        return arguments.common.tell(error, of: name)
+      }
     }
   }
 }

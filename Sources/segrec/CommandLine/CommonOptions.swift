@@ -1,10 +1,33 @@
 import Platform
 
+/// Arguments of a command, those that every command takes among them.
+protocol CommonlyOptioned {
+  var common: CommonArguments { get }
+}
+
 /// What every command takes.
 struct CommonArguments {
   var logFormat: Log.Format = .text
 
+  init() {}
+
+  /// What words ask for of which something else is wrong.
+  init(askedForIn words: [String]) {
+    let asked = zip(words, words.dropFirst()).contains { $0 == "--log" && $1 == "json" }
+    if asked || words.contains("--log=json") { logFormat = .json }
+  }
+
   var log: Log { Log(format: logFormat) }
+
+  /// Says why a command failed, in its last line.
+  func tell(_ failure: Failure, of command: String) -> ExitCode {
+    if logFormat == .json {
+      log.error("exit", failure.message, ["code": .init(failure.code.rawValue)])
+    } else {
+      complain("segrec \(command): \(failure.message)")
+    }
+    return failure.code
+  }
 
   static var group: OptionGroup<CommonArguments> {
     OptionGroup(

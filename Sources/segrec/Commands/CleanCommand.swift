@@ -5,7 +5,7 @@ import Storage
 
 /// `segrec clean`: removes expired files, from cron as a rule.
 enum CleanCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var place = PlaceArguments()
     /// The place in it is set when it is known.

@@ -6,7 +6,7 @@ import Storage
 
 /// `segrec export`: one faststart MP4 of a whole recording, without re-encoding.
 enum ExportCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var runs: Set<RunName>?
     var replaces = false

@@ -4,7 +4,7 @@ import Platform
 import Recording
 
 /// What `segrec record` was asked for, as typed: names and URLs are made sense of in `configuration`.
-struct RecordArguments {
+struct RecordArguments: CommonlyOptioned {
   /// One `--input` or `--mic` with the format and options that stand before it.
   struct Source: Equatable {
     var text: String

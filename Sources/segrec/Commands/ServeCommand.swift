@@ -5,7 +5,7 @@ import Storage
 
 /// `segrec serve`: receives segments, stitches as they arrive, and serves playlists, segments and a page.
 enum ServeCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var root = ""
     var serving = ServeConfiguration()

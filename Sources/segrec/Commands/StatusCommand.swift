@@ -5,7 +5,7 @@ import Storage
 
 /// `segrec status`: what a spool or root holds.
 enum StatusCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var place = PlaceArguments()
     var isJSON = false

@@ -5,7 +5,7 @@ import Storage
 
 /// `segrec stitch`: makes playlists over a tree that any other server fills.
 enum StitchCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var stitching = StitchArguments()
     var recording: RecordingName?

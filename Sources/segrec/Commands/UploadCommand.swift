@@ -6,7 +6,7 @@ import Storage
 
 /// `segrec upload`: sends what is in a spool.
 enum UploadCommand: Command {
-  struct Arguments {
+  struct Arguments: CommonlyOptioned {
     var common = CommonArguments()
     var spool: String?
     var upload = UploadArguments()

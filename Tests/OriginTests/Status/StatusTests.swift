@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (-60, "in the future"), (-1, "0 s ago"), (119, "119 s ago"), (7_199, "119 min ago"), (260_000, "3 d ago"),
+    (-60, "ahead of the clock"), (-1, "0 s ago"), (119, "119 s ago"), (7_199, "119 min ago"), (260_000, "3 d ago"),
   ])
   func `the newest segment's age is told`(seconds: Int64, expected: String) throws {
     let scene = try TreeScene()

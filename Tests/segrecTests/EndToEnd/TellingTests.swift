@@ -36,6 +36,21 @@ import Testing
     #expect(events.last?["code"] as? Int == 0)
   }
 
+  @Test(arguments: [
+    ["record", "--input", "missing.mp4"], ["upload", "--spool", "missing", "--upload", "http://127.0.0.1:9"],
+    ["serve", "--root", "missing", "--listen", "nowhere:1"], ["stitch", "missing"], ["export", "missing", "out.mp4"],
+    ["clean", "--root", "missing"], ["status", "--root", "missing"],
+  ])
+  func `a command that fails says so in its last line, as an object where those are asked for`(words: [String]) throws {
+    let spool = words[0] == "record" ? ["--spool", directory.file("spool")] : []
+    let text = try Program.run(segrecBinary, words + spool, directory: directory.path)
+    #expect(text.status > 0 && text.errors.split(separator: "\n").last?.hasPrefix("segrec \(words[0]): ") == true)
+    let json = try Program.run(segrecBinary, words + spool + ["--log", "json"], directory: directory.path)
+    let last = try #require(try objects(json.errors).last)
+    #expect(last["event"] as? String == "exit" && last["code"] as? Int == Int(json.status))
+    #expect(json.status == text.status && (last["message"] as? String)?.isEmpty == false)
+  }
+
   @Test func `a command that hangs delays the end by no more than its patience`() throws {
     let result = try Program.run(segrecBinary, arguments(["--on-event", "sleep 600"]), seconds: 120)
     #expect(result.status == 0)
