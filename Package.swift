@@ -42,6 +42,7 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd"),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
+    .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0"),
 
     // Imports nothing, not even Glibc, whose module map would bring the mathematics library along.
     .target(name: "HLS", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
@@ -49,7 +50,7 @@ let package = Package(
     module("LibAV", ["CLibAV"], small),
 
     module("Storage", ["HLS", "Platform"], small),
-    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib"], small),
+    module("HTTP", ["Platform", "CCurl", "CMicroHTTPD", "CZlib", "CLibXML2"], small),
 
     module("Recording", ["LibAV", "Storage", "HLS", "Platform"], small),
     module("Delivery", ["HTTP", "Storage", "HLS", "Platform"], small),

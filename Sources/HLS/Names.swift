@@ -234,7 +234,7 @@ package struct EntryPath: Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(key)/\(entry)" }
 }
 
-func eightDigits(_ value: Int) -> String {
+package func eightDigits(_ value: Int) -> String {
   let digits = String(value)
   return String(repeating: "0", count: max(0, 8 - digits.utf8.count)) + digits
 }

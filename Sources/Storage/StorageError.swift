@@ -14,6 +14,8 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   case taken(path: String)
   /// A file of the contract does not hold what it must.
   case damaged(path: String, reason: String)
+  /// A store of objects refused, or cannot be asked.
+  case remote(RemoteFailure)
   /// Calls came in an order that would break the contract, which is a mistake in the program.
   case outOfOrder(String)
 
@@ -25,6 +27,7 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
       "recording \(recording) is in use" + (owner.map { " by process \($0)" } ?? "")
     case .taken(let path): "\(path) exists already"
     case .damaged(let path, let reason): "\(path) is damaged: \(reason)"
+    case .remote(let failure): failure.text
     case .outOfOrder(let what): what
     }
   }
@@ -33,7 +36,7 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   package var systemError: SystemError? {
     switch self {
     case .system(let error), .notDurable(let error): error
-    case .locked, .taken, .damaged, .outOfOrder: nil
+    case .locked, .taken, .damaged, .remote, .outOfOrder: nil
     }
   }
 
@@ -41,6 +44,36 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   package var isFull: Bool { systemError?.isFull ?? false }
   /// There is no such file or directory.
   package var isMissing: Bool { systemError?.isMissing ?? false }
+
+  /// Why a store of objects did not do it, if it was one.
+  package var remoteReason: RemoteFailure.Reason? {
+    if case .remote(let failure) = self { failure.reason } else { nil }
+  }
+}
+
+/// What a store of objects said, or that it said nothing.
+package struct RemoteFailure: Error, Equatable, Sendable {
+  package enum Reason: Equatable, Sendable {
+    /// There is no such bucket.
+    case missing
+    /// The credentials do not do.
+    case denied
+    /// Somebody else wrote the object first.
+    case overtaken
+    /// It does not answer, or not now.
+    case away
+    /// What came back makes no sense.
+    case unusable
+  }
+
+  package let reason: Reason
+  /// For people: the place, what is wrong and what to do.
+  package let text: String
+
+  package init(_ reason: Reason, _ text: String) {
+    self.reason = reason
+    self.text = text
+  }
 }
 
 /// Runs `body` with the system's errors turned into this module's.

@@ -11,8 +11,8 @@ import Testing
     arguments.certificate = "/etc/me.pem"
     arguments.key = "/etc/me.key"
     arguments.authorities = "/etc/ca.pem"
-    arguments.s3Endpoint = "http://h:9000"
-    arguments.s3Region = "eu"
+    arguments.bucket.endpoint = "http://h:9000"
+    arguments.bucket.region = "eu"
     #expect(
       arguments.command(spool: "/data/my spool")
         == "segrec upload --spool '/data/my spool' --upload 's3://bucket/it'\\''s' --token-file /etc/token"

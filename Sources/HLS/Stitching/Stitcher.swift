@@ -81,6 +81,9 @@ package struct Stitcher: Sendable {
   /// The earliest run that may still get something: what a listing need not look behind.
   package var earliestOpenRun: RunName? { order.first ?? last?.run }
 
+  /// Number of the segment that comes next in a run; 0 where nothing of it has been published.
+  package func next(in run: RunName) -> Int { runs[run]?.next ?? 0 }
+
   /// Nothing has been published yet: `targetDuration` may still be set.
   package var isUnpublished: Bool { last == nil }
 

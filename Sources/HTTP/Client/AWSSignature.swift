@@ -67,7 +67,8 @@ struct AWSSignature {
     return String(decoding: result, as: UTF8.self)
   }
 
-  private static func decode(_ text: Substring) -> [UInt8] {
+  /// Each `%XX` becomes its byte; what is no such sequence stays.
+  static func decode(_ text: Substring) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {

@@ -33,6 +33,27 @@ package func parseRetryAfter(_ text: String, serverDate: Int64?, now: Int64) -> 
   return .milliseconds(max(0, date - (serverDate ?? now)))
 }
 
+/// `2026-11-30T02:13:08Z` or `2026-11-30T02:13:08.123Z` (RFC 3339, UTC), in milliseconds since 1970-01-01T00:00:00Z.
+/// Fractions are cut after the third digit; nil for anything else.
+func parseISODate(_ text: String) -> Int64? {
+  guard text.hasSuffix("Z") else { return nil }
+  let halves = text.dropLast().split(separator: "T", omittingEmptySubsequences: false)
+  guard halves.count == 2 else { return nil }
+  let date = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+  let time = halves[1].split(separator: ":", omittingEmptySubsequences: false)
+  guard date.count == 3, time.count == 3, let year = number(date[0], 1970...9999), let month = number(date[1], 1...12),
+    let day = number(date[2], 1...31), let hour = number(time[0], 0...23), let minute = number(time[1], 0...59)
+  else { return nil }
+  let parts = time[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+  guard let second = number(parts[0], 0...60) else { return nil }
+  var milliseconds: Int64 = 0
+  if parts.count > 1 {
+    guard let fraction = number((parts[1] + "000").prefix(3), 0...999) else { return nil }
+    milliseconds = fraction
+  }
+  return ((daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milliseconds
+}
+
 private let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 private func number(_ text: Substring, _ range: ClosedRange<Int64>) -> Int64? {

@@ -9,6 +9,7 @@ struct ResponseReader {
 
   private static let kept: Set<String> = [
     "retry-after", "date", "location", "etag", "content-digest", "content-length", "content-type",
+    "content-range",
   ]
   private static let longestField = 2048
 
@@ -55,6 +56,9 @@ struct ResponseReader {
     outcome.etag = fields["etag"]
     outcome.contentDigest = fields["content-digest"]
     outcome.contentLength = fields["content-length"].flatMap { Int64($0) }
+    // "bytes 0-99/1234" (RFC 9110 §14.4).
+    let total = fields["content-range"]?.split(separator: "/", omittingEmptySubsequences: false).last
+    outcome.wholeLength = total.flatMap { Int64($0) } ?? outcome.contentLength
     outcome.body = body
     outcome.isPlainText = fields["content-type"]?.lowercased().hasPrefix("text/plain") ?? false
     return outcome

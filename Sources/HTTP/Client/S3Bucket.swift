@@ -9,6 +9,10 @@ package struct S3Bucket: Hashable, Sendable {
 
   /// Of the prefix; objects are `base/key`.
   package let base: ServerURL
+  /// Of the bucket itself, which is what listings are asked of.
+  let root: ServerURL
+  /// What all keys begin with: empty, or ending with a slash; as it is, not percent-encoded.
+  package let prefix: String
 
   /// - Parameters:
   ///   - url: an `s3` URL.
@@ -18,13 +22,13 @@ package struct S3Bucket: Hashable, Sendable {
   package init(_ url: ServerURL, endpoint: ServerURL?, region: String, style: Style? = nil) {
     let service = endpoint ?? ServerURL(scheme: .https, host: "s3.\(region).amazonaws.com")
     let wanted = style ?? (endpoint == nil ? .virtualHost : .path)
-    if wanted == .virtualHost, !url.host.contains(".") {
-      base = ServerURL(
-        scheme: service.scheme, host: "\(url.host).\(service.host)", port: service.port, path: service.path + url.path)
-    } else {
-      base = ServerURL(
-        scheme: service.scheme, host: service.host, port: service.port, path: "\(service.path)/\(url.host)\(url.path)")
-    }
+    let isHost = wanted == .virtualHost && !url.host.contains(".")
+    root = ServerURL(
+      scheme: service.scheme, host: isHost ? "\(url.host).\(service.host)" : service.host, port: service.port,
+      path: isHost ? service.path : "\(service.path)/\(url.host)")
+    base = ServerURL(scheme: root.scheme, host: root.host, port: root.port, path: root.path + url.path)
+    let decoded = String(decoding: AWSSignature.decode(url.path.dropFirst()), as: UTF8.self)
+    prefix = decoded.isEmpty ? "" : decoded + "/"
   }
 
   /// The error code of an S3 answer (`<Code>SlowDown</Code>`); nil where there is none.

@@ -34,10 +34,14 @@ package struct TransferOutcome: Sendable, Equatable {
   package var receivedAt: Int64 = 0
   package var location: String?
   package var etag: String?
+  /// What S3 calls the error.
+  package var errorCode: String?
   /// The response's `Content-Digest`, or what a server computed itself.
   package var contentDigest: String?
   /// The declared length of the response body.
   package var contentLength: Int64?
+  /// The length of all there is, where the response holds a range of it, else the declared one.
+  package var wholeLength: Int64?
   /// The first bytes of the response body, `responseLimit` at most.
   package var body: [UInt8] = []
   /// The body is plain text by its `Content-Type`.

@@ -10,13 +10,19 @@ struct RecordingStitching {
   private(set) var deadline: ContinuousClock.Instant?
   /// Something came that the whole list (`vod.m3u8`) does not have yet.
   private(set) var wholeListIsDue = false
-  private(set) var lastArrival: ContinuousClock.Instant
+  /// When somebody last said that a file is there; nil before the first time.
+  private(set) var lastHint: ContinuousClock.Instant?
+  /// When something new was last found.
+  private(set) var lastNews: ContinuousClock.Instant
 
-  private let tree: Tree
+  private let store: any StitchStore
   private let policy: StitchingPolicy
   private let log: Log
   private var renditions: [RenditionName: RenditionStitching] = [:]
   private var written: Written?
+  private var version = FileVersion.unknown
+  /// Looks since the last one for renditions.
+  private var looks = 0
   /// Bit rates of the multivariant playlist that was there at the start, by the URI of the variant: none of them becomes
   /// less while entries are in the lists that this process has not measured.
   private var earlier: [String: Int64] = [:]
@@ -33,16 +39,17 @@ struct RecordingStitching {
 
   /// Looks at all that is there.
   init(
-    _ tree: Tree, _ recording: RecordingName, _ policy: StitchingPolicy, _ log: Log, at now: ContinuousClock.Instant
+    _ store: any StitchStore, _ recording: RecordingName, _ policy: StitchingPolicy, _ log: Log,
+    at now: ContinuousClock.Instant
   ) throws(StorageError) {
-    self.tree = tree
+    self.store = store
     self.recording = recording
     self.policy = policy
     self.log = log
-    lastArrival = now
+    lastNews = now
     try scan(changedOnly: false, at: now)
     // A claim that was taken back before a restart does not return.
-    if renditions.values.contains(where: \.isPublished), let bytes = try tree.read(path, limit: 1 << 20) {
+    if renditions.values.contains(where: \.isPublished), let bytes = try store.read(path, limit: 1 << 20, &version) {
       if !MultivariantPlaylist.claimsIndependence(bytes) {
         for name in renditions.keys { renditions[name]?.takeBackIndependence() }
       }
@@ -64,25 +71,53 @@ struct RecordingStitching {
   }
 
   mutating func arrived(_ path: EntryPath, at now: ContinuousClock.Instant) throws(StorageError) {
-    lastArrival = now
+    lastHint = now
     let name = path.key.rendition
     if renditions[name] == nil {
-      renditions[name] = try RenditionStitching(tree, recording, name, policy, log)
-      if try renditions[name]?.scan(changedOnly: false, at: now, clock: WallClock.now()) == true {
+      renditions[name] = try RenditionStitching(store, recording, name, policy, log)
+      let clock = store.clock
+      if try renditions[name]?.scan(changedOnly: false, at: now, clock: clock) == true {
         wholeListIsDue = true
       }
     }
-    let arrival = try renditions[name]?.arrived(path.entry, in: path.key.run, at: now)
+    let isCertain = store.directory != nil
+    let arrival = try renditions[name]?.arrived(path.entry, in: path.key.run, at: now, isCertain: isCertain)
+    if arrival == .new { lastNews = now }
     if arrival != .known { wholeListIsDue = true }
   }
 
-  /// Looks at the directories.
+  /// Looks at what is there.
   mutating func scan(changedOnly: Bool, at now: ContinuousClock.Instant) throws(StorageError) {
-    let clock = WallClock.now()
-    for name in try tree.renditions(of: recording) {
-      if renditions[name] == nil { renditions[name] = try RenditionStitching(tree, recording, name, policy, log) }
-      if try renditions[name]?.scan(changedOnly: changedOnly, at: now, clock: clock) == true { wholeListIsDue = true }
+    let clock = store.clock
+    var names = renditions.keys.sorted()
+    // In a bucket this is a request; a new rendition can wait for a few looks.
+    if store.directory != nil || !changedOnly || names.isEmpty || looks >= RecordingStitching.looksForRenditions {
+      looks = 0
+      names = try store.renditions(of: recording)
     }
+    looks += 1
+    for name in names {
+      if renditions[name] == nil { renditions[name] = try RenditionStitching(store, recording, name, policy, log) }
+      if try renditions[name]?.scan(changedOnly: changedOnly, at: now, clock: clock) == true {
+        wholeListIsDue = true
+        lastNews = now
+      }
+    }
+  }
+
+  private static let looksForRenditions = 6
+
+  /// How often to look where each look is a request: as often as segments come.
+  private var pace: Duration {
+    .seconds(min(max(renditions.values.map(\.targetDuration).max() ?? 0, 2), 10))
+  }
+
+  /// What is made known needs no looking for until then; nil where nothing is.
+  var quietUntil: ContinuousClock.Instant? { lastHint.map { $0.advanced(by: pace * 2) } }
+
+  /// When to look next where each look is a request: less and less often where nothing comes.
+  func nextLook(after now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    now + min(max((now - lastNews) / 4, pace), .seconds(60))
   }
 
   /// Publishes what is due and writes what changed.
@@ -157,7 +192,7 @@ struct RecordingStitching {
       let least = earlier[playlist.variants[index].uri] ?? 0
       playlist.variants[index].bandwidth = max(playlist.variants[index].bandwidth, least)
     }
-    try tree.writeAtomically(path, playlist.rendered(), durable: now.isEnded)
+    try store.replace(path, playlist.rendered(), &version, durable: now.isEnded)
     written = now
   }
 

@@ -2,8 +2,8 @@ import HLS
 import Platform
 import Storage
 
-/// Keeps the live playlist of one rendition: feeds a `Stitcher` from a directory, reads what playlists say of the media,
-/// writes the file. Everything it knows is on the disk, so that after a failure it is thrown away and made anew.
+/// Keeps the live playlist of one rendition: feeds a `Stitcher` from a directory or a bucket, reads what playlists say of the media,
+/// writes the file. Everything it knows is there, so that after a failure it is thrown away and made anew.
 ///
 /// Used by one thread.
 struct RenditionStitching {
@@ -15,7 +15,7 @@ struct RenditionStitching {
   /// No segment of the list has been seen that cannot be entered.
   private(set) var isIndependent = true
 
-  private let tree: Tree
+  private let store: any StitchStore
   private let log: Log
   private var file: LiveListFile
   private var initSections: [RunName: InitSection] = [:]
@@ -24,22 +24,29 @@ struct RenditionStitching {
   private var sizes: [Int64?] = []
   /// At a start the newest entries are measured and the others taken as the multivariant playlist has them: reading the
   /// heads of an hour of segments for each of many recordings would take minutes.
-  private static let measuredAtStart = 16
+  private let measuredAtStart: Int
+  /// What a listing told of segments that came many at a time; of most of them nothing else is looked at.
+  private var listedBytes: [SegmentName: Int64] = [:]
+  /// What was read of a segment to see whether it is there.
+  private var readFacts: [SegmentName: SegmentFacts] = [:]
   private var meter: BandwidthMeter
-  /// When each run's directory was last changed as of its last listing, in nanoseconds.
-  private var listed: [RunName: Int64] = [:]
+  private var outlook = Outlook()
 
   /// Runs that a phone fills with pieces.
   private var pieces: [RunName: PieceRun] = [:]
+  /// The same in a bucket, where nothing can be made of them.
+  private var refusedPieces: Set<RunName> = []
 
   init(
-    _ tree: Tree, _ recording: RecordingName, _ rendition: RenditionName, _ policy: StitchingPolicy, _ log: Log
+    _ store: any StitchStore, _ recording: RecordingName, _ rendition: RenditionName, _ policy: StitchingPolicy,
+    _ log: Log
   ) throws(StorageError) {
-    self.tree = tree
+    self.store = store
+    measuredAtStart = store.directory == nil ? 4 : 16
     self.recording = recording
     self.rendition = rendition
     self.log = log
-    file = LiveListFile(tree, recording, rendition)
+    file = LiveListFile(store, recording, rendition)
     var published: MediaPlaylist?
     do throws(StorageError) {
       published = try file.published()
@@ -55,12 +62,12 @@ struct RenditionStitching {
     meter = BandwidthMeter(targetDuration: max(1, stitcher.targetDuration))
     if let published, !published.entries.isEmpty {
       isPublished = true
-      let old = published.entries.dropLast(RenditionStitching.measuredAtStart)
+      let old = published.entries.dropLast(measuredAtStart)
       if published.kind == .sliding { sizes = Array(repeating: nil, count: old.count) }
       for run in Set(old.lazy.filter { !$0.isGap }.map(\.run)) {
-        initSections[run] = try tree.initSection(of: key(run))
+        initSections[run] = try store.initSection(of: key(run))
       }
-      try measure(published.entries.suffix(RenditionStitching.measuredAtStart))
+      try measure(published.entries.suffix(measuredAtStart))
     }
   }
 
@@ -82,27 +89,62 @@ struct RenditionStitching {
 
   func key(_ run: RunName) -> RunKey { RunKey(recording: recording, rendition: rendition, run: run) }
 
-  /// Takes note of a file that is there.
+  /// Takes note of a file.
+  /// - Parameter isCertain: it is there; else somebody says so.
   mutating func arrived(
-    _ entry: RunEntry, in run: RunName, at time: ContinuousClock.Instant
+    _ entry: RunEntry, in run: RunName, at time: ContinuousClock.Instant, isCertain: Bool = true
   ) throws(StorageError) -> Stitcher.Arrival {
     switch entry {
     case .initSection:
       return try initSectionArrived(in: run) ? .new : .known
     case .segment(let name):
-      // A notice may have been lost, and the init section comes first.
-      if initSections[run] == nil, stitcher.awaits(name.sequence, in: run) { _ = try initSectionArrived(in: run) }
+      if stitcher.awaits(name.sequence, in: run) {
+        // A notice may have been lost, and the init section comes first.
+        if initSections[run] == nil { _ = try initSectionArrived(in: run) }
+        if !isCertain, try !confirm(name, in: run) { return .known }
+      }
       return stitcher.segmentArrived(name, in: run, at: time)
     case .marker(let marker):
+      if !isCertain, try store.part(of: EntryPath(key: key(run), entry: entry), at: 0, count: 1) == nil {
+        return .known
+      }
       guard pieces[run] != nil else { return stitcher.markerArrived(marker, in: run, at: time) }
       // It counts pieces, which may become segments of several runs.
       pieces[run]?.arrived(marker, at: time)
       return .known
     case .piece(let number):
-      if pieces[run] == nil { pieces[run] = try PieceRun(tree, key(run), log) }
+      guard let tree = store.directory else {
+        refusePieces(in: run)
+        return .known
+      }
+      if pieces[run] == nil { try addPieces(tree, run) }
       pieces[run]?.arrived(number, at: time)
       return .known
     }
+  }
+
+  private mutating func addPieces(_ tree: Tree, _ run: RunName) throws(StorageError) {
+    pieces[run] = try PieceRun(tree, key(run), log)
+    outlook.pieces.insert(run)
+  }
+
+  /// Reads the head of a segment that is said to be there; it is needed anyway.
+  private mutating func confirm(_ name: SegmentName, in run: RunName) throws(StorageError) -> Bool {
+    guard let initSection = initSections[run] else {
+      return try store.part(of: EntryPath(key: key(run), entry: .segment(name)), at: 0, count: 1) != nil
+    }
+    guard let facts = try store.facts(of: name, in: key(run), initSection) else { return false }
+    readFacts[name] = facts
+    return true
+  }
+
+  private mutating func refusePieces(in run: RunName) {
+    guard refusedPieces.insert(run).inserted else { return }
+    log.warning(
+      "pieces",
+      "\(store.root)/\(key(run)) holds MP4 pieces, of which segments are made in a directory only: copy the recording "
+        + "into one and run segrec stitch on that",
+      ["recording": .init(recording), "run": .init(run)])
   }
 
   /// Makes segments of the pieces that are due.
@@ -131,7 +173,7 @@ struct RenditionStitching {
   private mutating func initSectionArrived(in run: RunName) throws(StorageError) -> Bool {
     guard initSections[run] == nil else { return false }
     do throws(StorageError) {
-      guard let initSection = try tree.initSection(of: key(run)) else { return false }
+      guard let initSection = try store.initSection(of: key(run)) else { return false }
       initSections[run] = initSection
     } catch {
       guard case .damaged = error else { throw error }
@@ -142,62 +184,33 @@ struct RenditionStitching {
     return stitcher.initSectionArrived(run) == .new
   }
 
-  /// Looks at the directories: all runs that may still add something, or only those that changed since the last look.
+  /// Looks at what is there: all runs that may still add something, or only what changed since the last look.
   ///
-  /// - Parameter clock: the wall clock at `now`, to turn times of files into instants.
+  /// - Parameter clock: the store's clock at `now`, to turn times of files into instants.
   mutating func scan(changedOnly: Bool, at now: ContinuousClock.Instant, clock: Int64) throws(StorageError) -> Bool {
     var foundSomething = false
-    let earliest = stitcher.earliestOpenRun
-    // What was published before is not listed again, and still is what the idle time counts from.
-    if !changedOnly, let end = stitcher.playlist.entries.last(where: { !$0.isGap }), let name = end.name,
-      let facts = try tree.facts(of: EntryPath(key: key(end.run), entry: .segment(name)))
-    {
-      stitcher.noteActivity(at: now - .milliseconds(max(0, clock - facts.modified)))
+    outlook.changedOnly = changedOnly
+    if !changedOnly, let tree = store.directory {
+      for run in try tree.runs(of: recording, rendition: rendition) where pieces[run] == nil {
+        if try PieceRun.hasBegun(tree, key(run)) { try addPieces(tree, run) }
+      }
     }
-    for run in try tree.runs(of: recording, rendition: rendition) {
+    for (run, files) in try store.news(of: recording, rendition, &outlook, stitcher) {
       stitcher.note(run)
-      if !changedOnly, pieces[run] == nil, try PieceRun.hasBegun(tree, key(run)) {
-        pieces[run] = try PieceRun(tree, key(run), log)
-      }
-      if let earliest, run < earliest, pieces[run] == nil { continue }
-      let changed = try modified(run)
-      if changedOnly, listed[run] == changed { continue }
-      var found: [(RunEntry, Int64?)] = []
-      // A look at each file's time is dear in a directory where most are published already.
-      let isFresh = stitcher.awaits(0, in: run)
-      if isFresh {
-        try tree.files(of: key(run)) { entry, facts in
-          found.append((entry, facts.modified))
-          return true
-        }
-      } else {
-        let stitcher = stitcher
-        try tree.entries(of: key(run)) { entry in
-          if case .segment(let name) = entry, !stitcher.awaits(name.sequence, in: run) { return true }
-          found.append((entry, nil))
-          return true
-        }
-      }
       // Whether a marker counts pieces has to be known before it is looked at.
-      found.sort { a, b in a.0.isPiece && !b.0.isPiece }
-      for (entry, known) in found {
-        let path = EntryPath(key: key(run), entry: entry)
-        guard let modified = if let known { known } else { try tree.facts(of: path)?.modified } else { continue }
-        let age = Duration.milliseconds(max(0, clock - modified))
-        if try arrived(entry, in: run, at: now - age) == .new { foundSomething = true }
+      for file in files.filter(\.entry.isPiece) + files.filter({ !$0.entry.isPiece }) {
+        let time = now - .milliseconds(max(0, clock - file.modified))
+        if case .segment(let name) = file.entry {
+          if name.sequence < stitcher.next(in: run) {
+            stitcher.noteActivity(at: time)
+            continue
+          }
+          if files.count > measuredAtStart, let bytes = file.bytes { listedBytes[name] = bytes }
+        }
+        if try arrived(file.entry, in: run, at: time) == .new { foundSomething = true }
       }
-      listed[run] = changed
     }
     return foundSomething
-  }
-
-  private func modified(_ run: RunName) throws(StorageError) -> Int64 {
-    do throws(SystemError) {
-      return try FileSystem.status(of: tree.path(of: key(run))).modifiedNanoseconds
-    } catch {
-      if error.isMissing { return 0 }
-      throw .system(error)
-    }
   }
 
   // MARK: Publishing
@@ -208,6 +221,8 @@ struct RenditionStitching {
     guard changes.added > 0 || changes.removed > 0 || changes.endChanged else { return changes }
     let added = stitcher.playlist.entries.suffix(changes.added)
     try measure(added)
+    listedBytes = [:]
+    readFacts = [:]
     try file.write(&stitcher, changes)
     isPublished = true
     if changes.removed > 0 {
@@ -219,13 +234,12 @@ struct RenditionStitching {
   }
 
   private mutating func measure(_ entries: ArraySlice<MediaPlaylist.Entry>) throws(StorageError) {
-    for entry in entries {
+    for (index, entry) in entries.enumerated() {
       var bytes: Int64 = 0
       if let name = entry.name {
-        if initSections[entry.run] == nil { initSections[entry.run] = try tree.initSection(of: key(entry.run)) }
-        if let initSection = initSections[entry.run],
-          let facts = try tree.facts(of: name, in: key(entry.run), initSection)
-        {
+        if index < entries.count - measuredAtStart, let listed = listedBytes[name] {
+          bytes = listed
+        } else if let facts = try facts(of: name, in: entry.run) {
           bytes = facts.bytes
           frames[entry.run, default: FrameDurations()].add(facts.frames)
           if !facts.isIndependent { isIndependent = false }
@@ -238,12 +252,19 @@ struct RenditionStitching {
     }
   }
 
+  private mutating func facts(of name: SegmentName, in run: RunName) throws(StorageError) -> SegmentFacts? {
+    if let facts = readFacts[name] { return facts }
+    if initSections[run] == nil { initSections[run] = try store.initSection(of: key(run)) }
+    guard let initSection = initSections[run] else { return nil }
+    return try store.facts(of: name, in: key(run), initSection)
+  }
+
   /// Lets go of what belongs to runs that have left the window.
   private mutating func forgetRuns() {
     guard let first = stitcher.playlist.entries.first?.run else { return }
     initSections = initSections.filter { $0.key >= first }
     frames = frames.filter { $0.key >= first }
-    listed = listed.filter { $0.key >= first }
+    outlook.listed = outlook.listed.filter { $0.key >= first }
   }
 
   // MARK: Description

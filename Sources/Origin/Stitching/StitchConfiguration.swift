@@ -12,6 +12,13 @@ package struct StitchConfiguration: Sendable {
 
   package init() {}
 
+  /// For a bucket: each thread waits for one answer at a time, 10 to 60 ms away, and what makes new recordings known is
+  /// asking for their names.
+  package mutating func lookAtRequests() {
+    threads = 32
+    rescanInterval = .seconds(10)
+  }
+
   package struct Shard: Equatable, Sendable {
     /// 0 to `count` - 1.
     package var index = 0

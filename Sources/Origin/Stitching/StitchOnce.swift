@@ -1,6 +1,6 @@
 package import HLS
 package import Platform
-package import Storage
+import Storage
 
 /// What one pass of stitching found.
 package struct StitchSummary: Equatable, Sendable {
@@ -16,32 +16,41 @@ package struct StitchSummary: Equatable, Sendable {
   package init() {}
 }
 
-/// Makes the playlists of a tree current, once: of all its recordings, or of one.
+/// Makes the playlists of a tree or bucket current, once: of all its recordings, or of one.
 ///
 /// Waiting counts from the times of the files, so that a command that runs every minute declares a gap at the same
 /// moment as one that runs all the time.
 /// - Throws: when the tree cannot be listed, or another process keeps its playlists current (`busy`). What goes
 ///   wrong with one recording is said and counted, and the others go on.
 package func stitchOnce(
-  _ tree: Tree, _ configuration: StitchConfiguration, recording only: RecordingName? = nil, log: Log
+  _ store: any StitchStore, _ configuration: StitchConfiguration, recording only: RecordingName? = nil, log: Log
 ) throws(StitchError) -> StitchSummary {
-  let lock = try StitchLock(tree, configuration.shard)
+  let lock: StitchLock? = if let tree = store.directory { try StitchLock(tree, configuration.shard) } else { nil }
   var summary = StitchSummary()
   let recordings: [RecordingName]
   do throws(StorageError) {
-    recordings = try tree.recordings().filter { $0 == only ?? $0 }
+    if let only, store.directory == nil {
+      recordings = try store.renditions(of: only).isEmpty ? [] : [only]
+    } else {
+      recordings = try store.recordings().filter { $0 == only ?? $0 }
+    }
   } catch {
     throw .storage(error)
   }
   for recording in recordings where configuration.shard.contains(recording) {
     summary.recordings += 1
     do throws(StorageError) {
+      // In a bucket a list of what is there takes more requests than a look at what is new.
+      if store.directory == nil, only == nil, try store.isSettled(recording) {
+        summary.ended += 1
+        continue
+      }
       let now = ContinuousClock.now
-      var stitching = try RecordingStitching(tree, recording, configuration.policy, log, at: now)
+      var stitching = try RecordingStitching(store, recording, configuration.policy, log, at: now)
       _ = try stitching.advance(at: now)
       guard stitching.isEnded else { continue }
       summary.ended += 1
-      if let whole = try WholeRecording.write(tree, recording) {
+      if let whole = try WholeRecording.write(store, recording) {
         summary.segments += whole.segments
         summary.gaps += whole.gaps
       }
@@ -50,6 +59,6 @@ package func stitchOnce(
       log.error("stitch", "cannot stitch \(recording): \(error)", ["recording": .init(recording)])
     }
   }
-  lock.release()
+  lock?.release()
   return summary
 }

@@ -1,6 +1,6 @@
 package import HLS
 package import Platform
-package import Storage
+import Storage
 
 /// A live playlist that changed.
 package struct StitchUpdate: Equatable, Sendable {
@@ -12,10 +12,10 @@ package struct StitchUpdate: Equatable, Sendable {
   package let isEnded: Bool
 }
 
-/// Keeps the playlists of all recordings of a tree current for as long as it runs. Files are made known by `hint`; what
+/// Keeps the playlists of all recordings of a tree or bucket current for as long as it runs. Files are made known by `hint`; what
 /// nobody made known is found by looking at the directories now and then.
 package final class StitchService: Sendable {
-  private let tree: Tree
+  private let store: any StitchStore
   private let configuration: StitchConfiguration
   private let log: Log
   private let queues: [HandoffQueue<StitchWorker.Notice>]
@@ -29,10 +29,10 @@ package final class StitchService: Sendable {
 
   /// - Parameter onUpdate: called after a live playlist has been written, on one of the service's threads; must not wait.
   package init(
-    _ tree: Tree, _ configuration: StitchConfiguration, log: Log,
+    _ store: any StitchStore, _ configuration: StitchConfiguration, log: Log,
     onUpdate: @escaping @Sendable (StitchUpdate) -> Void = { _ in }
   ) {
-    self.tree = tree
+    self.store = store
     self.configuration = configuration
     self.log = log
     self.onUpdate = onUpdate
@@ -41,13 +41,14 @@ package final class StitchService: Sendable {
 
   /// - Throws: when another process keeps the playlists of this root current, or a thread cannot be started.
   package func start() throws(StitchError) {
-    let acquired = try StitchLock(tree, configuration.shard)
-    var handed: StitchLock? = consume acquired
-    lock.withLock { $0 = handed.take() }
+    if let tree = store.directory {
+      var handed: StitchLock? = try StitchLock(tree, configuration.shard)
+      lock.withLock { $0 = handed.take() }
+    }
     for (index, queue) in queues.enumerated() {
       try start("stitch-\(index)") { [self] in
         var worker = StitchWorker(
-          tree, configuration, log, owns: { [self] recording in owner(of: recording) == index },
+          store, configuration, log, owns: { [self] recording in owner(of: recording) == index },
           writeWhole: { [wholeLists] recording in wholeLists.put(recording) }, onUpdate: onUpdate)
         worker.run(queue)
       }
@@ -100,7 +101,7 @@ package final class StitchService: Sendable {
   private func writeWholeLists() {
     while let recording = wholeLists.take() {
       do throws(StorageError) {
-        guard let whole = try WholeRecording.write(tree, recording) else { continue }
+        guard let whole = try WholeRecording.write(store, recording) else { continue }
         log.info(
           "vod",
           "\(recording) is complete: \(whole.segments) segments"
@@ -110,7 +111,7 @@ package final class StitchService: Sendable {
             "ticks": .integer(whole.ticks),
           ])
       } catch {
-        if error.isMissing { continue }
+        if error.isMissing || error.remoteReason == .overtaken { continue }
         // The next look at the directories finds the recording unsettled and asks again.
         log.error(
           "stitch", "cannot write \(recording)/\(WholeRecording.name): \(error)", ["recording": .init(recording)])

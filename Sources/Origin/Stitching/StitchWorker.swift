@@ -11,7 +11,7 @@ struct StitchWorker {
     case lookAgain
   }
 
-  let tree: Tree
+  let store: any StitchStore
   let configuration: StitchConfiguration
   let log: Log
   /// Whether a recording is this worker's.
@@ -26,15 +26,17 @@ struct StitchWorker {
   private var asked: [RecordingName: ContinuousClock.Instant] = [:]
   /// Recordings that failed, and when to try again.
   private var failed: [RecordingName: (pause: Duration, until: ContinuousClock.Instant)] = [:]
+  /// When a recording is looked at next, where recordings are looked at one by one.
+  private var looks: [RecordingName: ContinuousClock.Instant] = [:]
   private var touched: Set<RecordingName> = []
   private var nextScan: ContinuousClock.Instant
 
   init(
-    _ tree: Tree, _ configuration: StitchConfiguration, _ log: Log,
+    _ store: any StitchStore, _ configuration: StitchConfiguration, _ log: Log,
     owns: @escaping @Sendable (RecordingName) -> Bool, writeWhole: @escaping @Sendable (RecordingName) -> Void,
     onUpdate: @escaping @Sendable (StitchUpdate) -> Void
   ) {
-    self.tree = tree
+    self.store = store
     self.configuration = configuration
     self.log = log
     self.owns = owns
@@ -42,6 +44,11 @@ struct StitchWorker {
     self.onUpdate = onUpdate
     nextScan = .now
   }
+
+  /// In a bucket each look at a recording is a request or more, so that they are spread, and what was made known comes in
+  /// between.
+  private var looksSingly: Bool { store.directory == nil }
+  private static let singleLooks = 4
 
   /// Notices handled before the lists of the recordings they touch are written.
   private static let batch = 256
@@ -85,9 +92,12 @@ struct StitchWorker {
       scan(at: now)
       nextScan = .now + configuration.rescanInterval
     }
-    while let recording = deadlines.takeDue(at: now) {
+    var left = looksSingly ? StitchWorker.singleLooks : .max
+    while left > 0, let recording = deadlines.takeDue(at: now) {
+      left -= 1
       asked[recording] = nil
       if failed[recording].map({ $0.until <= now }) == true { _ = load(recording, at: now) }
+      if looksSingly { lookIfDue(at: recording, now) }
       guard let stitching = recordings[recording] else { continue }
       if let deadline = stitching.deadline {
         if deadline <= now { touched.insert(recording) } else { ask(recording, at: deadline) }
@@ -102,10 +112,16 @@ struct StitchWorker {
   /// Makes sure a recording is known. False when it cannot be looked at now.
   private mutating func load(_ recording: RecordingName, at now: ContinuousClock.Instant) -> Bool {
     if recordings[recording] != nil { return true }
+    // It may have become another worker's since it was asked for.
+    guard owns(recording) else { return false }
     if let failure = failed[recording], failure.until > now { return false }
     do throws(StorageError) {
-      recordings[recording] = try RecordingStitching(tree, recording, configuration.policy, log, at: now)
+      recordings[recording] = try RecordingStitching(store, recording, configuration.policy, log, at: now)
       touched.insert(recording)
+      if looksSingly, let next = recordings[recording]?.nextLook(after: now) {
+        looks[recording] = next
+        ask(recording, at: next)
+      }
       return true
     } catch {
       fail(recording, error, at: now)
@@ -129,11 +145,16 @@ struct StitchWorker {
 
   private mutating func fail(_ recording: RecordingName, _ error: StorageError, at now: ContinuousClock.Instant) {
     recordings[recording] = nil
+    looks[recording] = nil
     let pause = min(failed[recording].map { $0.pause * 2 } ?? .seconds(1), .seconds(30))
     failed[recording] = (pause, now + pause)
     ask(recording, at: now + pause)
-    // A recording that was removed is no failure of anything.
-    if error.isMissing { return }
+    // A recording that was removed is no failure of anything, and a store that is away says so itself.
+    if error.isMissing || error.remoteReason == .away || error.remoteReason == .denied { return }
+    if error.remoteReason == .overtaken {
+      log.info("overtaken", "\(error); it is read anew", ["recording": .init(recording)])
+      return
+    }
     log.error(
       "stitch", "cannot stitch \(recording): \(error); trying again in \(pause)", ["recording": .init(recording)])
   }
@@ -172,21 +193,46 @@ struct StitchWorker {
   private mutating func scan(at now: ContinuousClock.Instant) {
     let names: [RecordingName]
     do throws(StorageError) {
-      names = try tree.recordings().filter(owns)
+      names = try store.recordings().filter(owns)
     } catch {
-      log.error("stitch", "cannot look at \(tree.root): \(error)")
+      if error.remoteReason != .away, error.remoteReason != .denied {
+        log.error("stitch", "cannot look at \(store.root): \(error)")
+      }
       return
     }
-    for recording in names { look(at: recording, now) }
+    for recording in names {
+      if !looksSingly {
+        look(at: recording, now)
+      } else if recordings[recording] == nil, failed[recording] == nil {
+        ask(recording, at: now)
+      }
+    }
     let there = Set(names)
-    for recording in recordings.keys where !there.contains(recording) { recordings[recording] = nil }
+    for (recording, stitching) in recordings where !there.contains(recording) {
+      // A bucket's list of recordings may be older than what was made known.
+      if looksSingly, owns(recording), now - stitching.lastNews < .seconds(60) { continue }
+      recordings[recording] = nil
+      looks[recording] = nil
+    }
     for recording in failed.keys where !there.contains(recording) { failed[recording] = nil }
+  }
+
+  /// Looks at a recording when its time has come, and says when that is next.
+  private mutating func lookIfDue(at recording: RecordingName, _ now: ContinuousClock.Instant) {
+    guard owns(recording), failed[recording] == nil else { return }
+    if max(looks[recording] ?? now, recordings[recording]?.quietUntil ?? now) <= now {
+      look(at: recording, now)
+      looks[recording] = recordings[recording]?.nextLook(after: now)
+    }
+    if let stitching = recordings[recording] {
+      ask(recording, at: max(looks[recording] ?? now, stitching.quietUntil ?? now))
+    }
   }
 
   private mutating func look(at recording: RecordingName, _ now: ContinuousClock.Instant) {
     do throws(StorageError) {
       if recordings[recording] == nil || recordings[recording]?.isEnded == true {
-        if try WholeRecording.isSettled(tree, recording) {
+        if try store.isSettled(recording) {
           recordings[recording] = nil
           return
         }
@@ -200,7 +246,7 @@ struct StitchWorker {
       return
     }
     // Where notices keep coming, a listing would only say the same again.
-    guard let stitching = recordings[recording], now - stitching.lastArrival > .seconds(5) else { return }
+    if let hint = recordings[recording]?.lastHint, now - hint <= .seconds(5) { return }
     attempt(recording, at: now) { stitching throws(StorageError) in
       try stitching.scan(changedOnly: true, at: now)
       if stitching.isEnded { stitching.wholeListMayBeOld() }

@@ -1,5 +1,4 @@
 import HLS
-import Platform
 import Storage
 
 /// Writes `vod.m3u8` of an ended recording: everything that is there, from one listing. Done once a recording, so that
@@ -15,12 +14,19 @@ enum WholeRecording {
   }
 
   /// - Returns: nil when there is nothing to play.
-  static func write(_ tree: Tree, _ recording: RecordingName) throws(StorageError) -> Result? {
+  static func write(_ store: any StitchStore, _ recording: RecordingName) throws(StorageError) -> Result? {
     var listings: [RenditionName: [RunListing]] = [:]
-    for rendition in try tree.renditions(of: recording) {
+    var bytes: [RunKey: [SegmentName: Int64]] = [:]
+    // Before anything is listed: a list that another worker makes from more than this one sees must not be replaced.
+    let path = "\(recording)/\(name)"
+    var version = try store.version(of: path)
+    var versions: [RenditionName: FileVersion] = [:]
+    for rendition in try store.renditions(of: recording) {
+      versions[rendition] = try store.version(of: "\(recording)/\(rendition)/\(name)")
       var runs: [RunListing] = []
-      for run in try tree.runs(of: recording, rendition: rendition) {
-        runs.append(try listing(tree, RunKey(recording: recording, rendition: rendition, run: run)))
+      for run in try store.runs(of: recording, rendition: rendition) {
+        let key = RunKey(recording: recording, rendition: rendition, run: run)
+        runs.append(try listing(store, key, &bytes[key, default: [:]]))
       }
       listings[rendition] = runs
     }
@@ -31,35 +37,46 @@ enum WholeRecording {
     for (rendition, runs) in listings.sorted(by: { $0.key < $1.key }) {
       let others = listings.filter { $0.key != rendition }.map(\.value)
       guard let playlist = MediaPlaylist.whole(runs, targetDuration: target, others: others) else { continue }
-      summaries[rendition] = try summary(tree, recording, rendition, playlist)
-      try tree.writeAtomically("\(recording)/\(rendition)/\(name)", playlist.rendered())
+      summaries[rendition] = try summary(store, recording, rendition, playlist, bytes)
+      var version = versions[rendition] ?? .unknown
+      try store.replace("\(recording)/\(rendition)/\(name)", playlist.rendered(), &version, durable: true)
       let gaps = playlist.entries.count(where: \.isGap)
       result.segments += playlist.entries.count - gaps
       result.gaps += gaps
       result.ticks = max(result.ticks, playlist.ticks)
     }
     guard !summaries.isEmpty else { return nil }
+    var live = FileVersion.unknown
+    if store.directory == nil,
+      let text = try store.read("\(recording)/\(LiveListFile.name)", limit: 1 << 20, &live),
+      !MultivariantPlaylist.claimsIndependence(text)
+    {
+      for name in summaries.keys { summaries[name]?.isIndependent = false }
+    }
     let multivariant = MultivariantPlaylist(renditions: summaries, list: name)
-    try tree.writeAtomically("\(recording)/\(name)", multivariant.rendered())
+    try store.replace(path, multivariant.rendered(), &version, durable: true)
     return result
   }
 
-  private static func listing(_ tree: Tree, _ key: RunKey) throws(StorageError) -> RunListing {
+  private static func listing(
+    _ store: any StitchStore, _ key: RunKey, _ bytes: inout [SegmentName: Int64]
+  ) throws(StorageError) -> RunListing {
     var listing = RunListing(run: key.run)
-    try tree.entries(of: key) { entry in
+    try store.list(key) { entry, size in
       switch entry {
       case .initSection: listing.hasInitSection = true
-      case .segment(let name): listing.segments.append(name)
+      case .segment(let name):
+        listing.segments.append(name)
+        bytes[name] = size
       case .marker(let marker):
         if marker.count >= (listing.marker?.count ?? 0) { listing.marker = marker }
       case .piece: break
       }
-      return true
     }
     // A file under the name that is no init section would make the run a promise nobody can keep.
     if listing.hasInitSection {
       do throws(StorageError) {
-        listing.hasInitSection = try tree.initSection(of: key) != nil
+        listing.hasInitSection = try store.initSection(of: key) != nil
       } catch {
         guard case .damaged = error else { throw error }
         listing.hasInitSection = false
@@ -68,25 +85,35 @@ enum WholeRecording {
     return listing
   }
 
+  /// Segments whose heads are read where the listing tells lengths and each head is a request. What the live list found
+  /// out about all of them stands in its multivariant playlist.
+  private static let sample = 64
+
   private static func summary(
-    _ tree: Tree, _ recording: RecordingName, _ rendition: RenditionName, _ playlist: MediaPlaylist
+    _ store: any StitchStore, _ recording: RecordingName, _ rendition: RenditionName, _ playlist: MediaPlaylist,
+    _ bytes: [RunKey: [SegmentName: Int64]]
   ) throws(StorageError) -> RenditionSummary {
     var summary = RenditionSummary(
       initSections: [], frames: FrameDurations(), peak: 0, average: 0, isIndependent: true)
     var meter = BandwidthMeter(targetDuration: playlist.targetDuration)
     var current: (run: RunName, initSection: InitSection)?
-    for entry in playlist.entries {
+    let step = max(1, playlist.entries.count / sample)
+    for (index, entry) in playlist.entries.enumerated() {
       guard let name = entry.name else {
         meter.addGap()
         continue
       }
       let key = RunKey(recording: recording, rendition: rendition, run: entry.run)
+      if current?.run == entry.run, index % step > 0, let size = bytes[key]?[name] {
+        meter.add(bytes: size, ticks: entry.ticks)
+        continue
+      }
       if current?.run != entry.run {
-        guard let initSection = try tree.initSection(of: key) else { continue }
+        guard let initSection = try store.initSection(of: key) else { continue }
         current = (entry.run, initSection)
         summary.initSections.append(initSection)
       }
-      guard let current, let facts = try tree.facts(of: name, in: key, current.initSection) else { continue }
+      guard let current, let facts = try store.facts(of: name, in: key, current.initSection) else { continue }
       meter.add(bytes: facts.bytes, ticks: entry.ticks)
       summary.frames.add(facts.frames)
       if !facts.isIndependent { summary.isIndependent = false }
@@ -94,29 +121,5 @@ enum WholeRecording {
     summary.peak = meter.peak
     summary.average = meter.average
     return summary
-  }
-
-  /// Whether an ended recording has all its playlists and nothing has changed since the whole list was written. Times of
-  /// directories tell; a change within the file system's clock tick of the writing may be taken for older.
-  static func isSettled(_ tree: Tree, _ recording: RecordingName) throws(StorageError) -> Bool {
-    let directory = tree.path(of: recording)
-    guard let whole = try modified("\(directory)/\(name)"), try modified("\(directory)/\(LiveListFile.name)") != nil
-    else { return false }
-    for rendition in try tree.renditions(of: recording) {
-      for run in try tree.runs(of: recording, rendition: rendition) {
-        let key = RunKey(recording: recording, rendition: rendition, run: run)
-        guard let changed = try modified(tree.path(of: key)), changed < whole else { return false }
-      }
-    }
-    return true
-  }
-
-  private static func modified(_ path: String) throws(StorageError) -> Int64? {
-    do throws(SystemError) {
-      return try FileSystem.status(of: path).modifiedNanoseconds
-    } catch {
-      if error.isMissing { return nil }
-      throw .system(error)
-    }
   }
 }

@@ -1,4 +1,5 @@
 import HLS
+import HTTP
 import Origin
 import Platform
 import Storage
@@ -10,11 +11,14 @@ enum StitchCommand: Command {
     var stitching = StitchArguments()
     var recording: RecordingName?
     var isWatching = false
+    var bucket = BucketArguments()
   }
 
   static let name = "stitch"
   static let summary = "Makes the playlists of a tree that another server fills, once or as segments arrive."
   static let usage = "ROOT [OPTIONS]"
+  static let notes =
+    "ROOT is a directory, or a bucket: s3://bucket/prefix, of which several workers may look after parts."
   static let positional = ["ROOT"]
   static var defaults: Arguments { Arguments() }
 
@@ -29,6 +33,7 @@ enum StitchCommand: Command {
           Option(switch: "--watch", "Goes on as segments arrive, until it is stopped.") { $0.isWatching = true },
         ]),
       StitchArguments.group.within(\.stitching),
+      BucketArguments.group.within(\.bucket),
       CommonArguments.group.within(\.common),
     ]
   }
@@ -38,24 +43,33 @@ enum StitchCommand: Command {
     if arguments.isWatching, arguments.recording != nil {
       throw Failure(.usage, "--recording goes without --watch, which looks after all recordings")
     }
+    do throws(StitchConfigurationError) {
+      try arguments.stitching.configuration.validate()
+    } catch {
+      throw Failure(.usage, error.description)
+    }
     let root = positional[0]
+    if root.hasPrefix("s3://") { return try bucket(root, arguments, log) }
+    if arguments.bucket.isGiven {
+      throw Failure(.usage, "--s3-endpoint and --s3-region go with a ROOT that is s3://bucket/prefix")
+    }
     let tree = try openTree("ROOT", root, create: false)
     return arguments.isWatching
       ? try watch(tree, root, arguments.stitching.configuration, log)
-      : try once(tree, root, arguments, log)
+      : try once(tree, arguments, log)
   }
 
   private static func once(
-    _ tree: Tree, _ root: String, _ arguments: Arguments, _ log: Log
+    _ store: any StitchStore, _ arguments: Arguments, _ log: Log
   ) throws(Failure) -> ExitCode {
     let summary: StitchSummary
     do throws(StitchError) {
-      summary = try stitchOnce(tree, arguments.stitching.configuration, recording: arguments.recording, log: log)
+      summary = try stitchOnce(store, arguments.stitching.configuration, recording: arguments.recording, log: log)
     } catch {
       throw failure(error)
     }
     if let recording = arguments.recording, summary.recordings == 0 {
-      throw Failure(.noInput, "--recording: there is no \(recording) in \(root)")
+      throw Failure(.noInput, "--recording: there is no \(recording) in \(store.root)")
     }
     let failed = summary.failed == 0 ? "" : ", \(summary.failed) failed"
     log.info(
@@ -72,11 +86,6 @@ enum StitchCommand: Command {
   private static func watch(
     _ tree: Tree, _ root: String, _ configuration: StitchConfiguration, _ log: Log
   ) throws(Failure) -> ExitCode {
-    do throws(StitchConfigurationError) {
-      try configuration.validate()
-    } catch {
-      throw Failure(.usage, error.description)
-    }
     let stopping = try Stopping()
     let service = StitchService(tree, configuration, log: log)
     let watcher = TreeWatcher(tree, log: log) {
@@ -96,6 +105,50 @@ enum StitchCommand: Command {
     log.info("watching", "watching \(root)", ["root": .text(root)])
     stopping.wait()
     watcher.stop()
+    service.stop()
+    log.info("stopped", "stopped")
+    return .success
+  }
+}
+
+extension StitchCommand {
+  /// Over a bucket, where looking costs a request and others may be at work.
+  private static func bucket(_ root: String, _ arguments: Arguments, _ log: Log) throws(Failure) -> ExitCode {
+    let url: ServerURL
+    do throws(UsageError) { url = try parseURL("ROOT", root) } catch { throw Failure(.usage, error.description) }
+    let place = try arguments.bucket.resolved("ROOT")
+    let redaction = Redaction(secrets: BucketArguments.secrets)
+    let log = log.masked { redaction.masked($0) }
+    var configuration = arguments.stitching.configuration
+    configuration.lookAtRequests()
+    var client = ClientConfiguration()
+    client.keptConnections = configuration.threads + 2
+    // Before there are other threads.
+    let stopping = arguments.isWatching ? try Stopping() : nil
+    let store: BucketStore
+    do throws(ClientError) {
+      let bucket = S3Bucket(url, endpoint: place.endpoint, region: place.source.region)
+      store = BucketStore(
+        try S3Client(bucket, place.source, client), root: "\(url)", log: arguments.isWatching ? log : .none)
+    } catch {
+      throw Failure(.usage, "ROOT: \(redaction.masked(error.description))")
+    }
+    guard let stopping else { return try once(store, arguments, log) }
+    do throws(StorageError) {
+      _ = try store.recordings()
+    } catch {
+      // A store that is away comes back; what is wrong for good is told at once.
+      if error.remoteReason != .away { throw failure(.storage(error)) }
+    }
+    let service = StitchService(store, configuration, log: log)
+    do throws(StitchError) {
+      try service.start()
+    } catch {
+      service.stop()
+      throw failure(error)
+    }
+    log.info("watching", "watching \(root)", ["root": .text(root)])
+    stopping.wait()
     service.stop()
     log.info("stopped", "stopped")
     return .success

@@ -22,6 +22,13 @@ func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
   case .locked: .unavailable
   case .taken: .cannotCreate
   case .damaged: .badData
+  case .remote(let failure):
+    switch failure.reason {
+    case .missing: .noInput
+    case .denied: .refused
+    case .overtaken: .temporaryFailure
+    case .away, .unusable: .unavailable
+    }
   case .outOfOrder: .software
   }
 }

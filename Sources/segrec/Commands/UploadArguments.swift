@@ -16,11 +16,12 @@ struct UploadArguments {
   var catchUp = DeliveryPlan.CatchUp.oldest
   var parallel = 3
   var drainTimeout: Duration = .seconds(30)
-  var s3Endpoint: String?
-  var s3Region: String?
+  var bucket = BucketArguments()
   var limits = SpoolLimits()
 
-  static var groups: [OptionGroup<UploadArguments>] { [sending, disk, identity, bucket] }
+  static var groups: [OptionGroup<UploadArguments>] {
+    [sending, disk, identity, BucketArguments.group.within(\.bucket)]
+  }
 
   private static var sending: OptionGroup<UploadArguments> {
     OptionGroup(
@@ -98,42 +99,13 @@ struct UploadArguments {
       ])
   }
 
-  private static var bucket: OptionGroup<UploadArguments> {
-    OptionGroup(
-      title: "S3 (keys come from the environment or ~/.aws/credentials, as for Amazon's tools):",
-      options: [
-        Option("--s3-endpoint", "URL", "Where the bucket is served (default: Amazon's).") {
-          (arguments, text) throws(UsageError) in arguments.s3Endpoint = text
-        },
-        Option("--s3-region", "NAME", "The region that signatures name (default: AWS_REGION, else us-east-1).") {
-          (arguments, text) throws(UsageError) in arguments.s3Region = text
-        },
-      ])
-  }
-
-  /// Where a bucket is, and with which keys.
-  private func configureBucket(_ configuration: inout UploadConfiguration) throws(Failure) {
-    do throws(UsageError) {
-      configuration.s3Endpoint = try s3Endpoint.map { (text) throws(UsageError) in
-        try UploadArguments.url("--s3-endpoint", text)
-      }
-    } catch {
-      throw Failure(.usage, error.description)
-    }
-    do throws(ClientError) {
-      configuration.credentials.aws = try AWSCredentialSource(region: s3Region, variable: Environment.value)
-    } catch {
-      throw Failure(.usage, "--upload: \(error)")
-    }
-  }
-
   /// The command that sends a spool later, to the same place and as the same person, as a shell reads it. Secrets are not
   /// in it: what came from the environment still comes from there.
   func command(spool: String) -> String {
     var words = ["segrec", "upload", "--spool", spool, "--upload", address ?? "URL"]
     let files = [
       ("--token-file", tokenFile), ("--netrc-file", netrcFile), ("--cert", certificate), ("--key", key),
-      ("--cacert", authorities), ("--s3-endpoint", s3Endpoint), ("--s3-region", s3Region),
+      ("--cacert", authorities), ("--s3-endpoint", bucket.endpoint), ("--s3-region", bucket.region),
     ]
     for case (let option, let value?) in files { words += [option, value] }
     return words.map(quoted).joined(separator: " ")
@@ -147,7 +119,7 @@ struct UploadArguments {
     do throws(UsageError) {
       let (text, fromEnvironment) = try expandEnvironment("--upload", address, lookup: Environment.value)
       secrets += fromEnvironment
-      target = try UploadArguments.url("--upload", text)
+      target = try parseURL("--upload", text)
     } catch {
       throw Failure(.usage, Redaction(secrets: secrets).masked(error.description))
     }
@@ -162,9 +134,11 @@ struct UploadArguments {
     configuration.credentials.tokenFile = tokenFile
     configuration.credentials.netrcFile = netrcFile
     if target.scheme == .s3 {
-      try configureBucket(&configuration)
-      secrets += ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"].compactMap(Environment.value)
-    } else if s3Endpoint != nil || s3Region != nil {
+      let place = try bucket.resolved("--upload")
+      configuration.s3Endpoint = place.endpoint
+      configuration.credentials.aws = place.source
+      secrets += BucketArguments.secrets
+    } else if bucket.isGiven {
       throw Failure(.usage, "--s3-endpoint and --s3-region go with --upload s3://bucket/prefix")
     }
     if let token = Environment.value("SEGREC_TOKEN"), !token.isEmpty {
@@ -184,13 +158,5 @@ struct UploadArguments {
       throw Failure(.usage, "--upload: \(error)")
     }
     return (configuration, secrets)
-  }
-
-  private static func url(_ option: String, _ text: String) throws(UsageError) -> ServerURL {
-    do throws(ServerURL.ParseError) {
-      return try ServerURL(text)
-    } catch {
-      throw UsageError(option, error.description)
-    }
   }
 }

@@ -1,0 +1,3 @@
+// libxml2: the listings of S3, which are XML.
+#pragma once
+#include <libxml/xmlreader.h>
