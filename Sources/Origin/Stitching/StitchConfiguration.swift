@@ -30,7 +30,7 @@ package struct StitchConfiguration: Sendable {
     }
 
     func contains(_ recording: RecordingName) -> Bool {
-      stableHash(recording) % UInt64(max(1, count)) == UInt64(index)
+      stableHash(recording.text) % UInt64(max(1, count)) == UInt64(index)
     }
   }
 
@@ -61,7 +61,7 @@ package struct StitchConfigurationError: Error, Equatable, Sendable, CustomStrin
   package var description: String { "\(option) \(reason)" }
 }
 
-/// The same for a name in every process and on every machine (FNV-1a), which Swift's own hash is not.
-func stableHash(_ recording: RecordingName) -> UInt64 {
-  recording.text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+/// The same for a text in every process and on every machine (FNV-1a), which Swift's own hash is not.
+func stableHash(_ text: String) -> UInt64 {
+  text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
 }

@@ -20,6 +20,7 @@ package final class StitchService: Sendable {
   private let log: Log
   private let queues: [HandoffQueue<StitchWorker.Notice>]
   private let wholeLists = WholeListQueue()
+  private let isOurs: @Sendable (RecordingName) -> Bool
   private let onUpdate: @Sendable (StitchUpdate) -> Void
   private let threads = Monitor<[Thread]>([])
   private let lock = Monitor<StitchLock?>(nil)
@@ -27,14 +28,18 @@ package final class StitchService: Sendable {
   /// Notices a worker has not got to yet. A notice is about 100 bytes.
   private static let queueCapacity = 16_384
 
-  /// - Parameter onUpdate: called after a live playlist has been written, on one of the service's threads; must not wait.
+  /// - Parameters:
+  ///   - onUpdate: called after a live playlist has been written, on one of the service's threads; must not wait.
+  ///   - isOurs: whether this process looks after a recording of its shard; may change, and `lookAgain` makes that known.
   package init(
     _ store: any StitchStore, _ configuration: StitchConfiguration, log: Log,
-    onUpdate: @escaping @Sendable (StitchUpdate) -> Void = { _ in }
+    onUpdate: @escaping @Sendable (StitchUpdate) -> Void = { _ in },
+    isOurs: @escaping @Sendable (RecordingName) -> Bool = { _ in true }
   ) {
     self.store = store
     self.configuration = configuration
     self.log = log
+    self.isOurs = isOurs
     self.onUpdate = onUpdate
     queues = (0..<max(1, configuration.threads)).map { _ in HandoffQueue(capacity: StitchService.queueCapacity) }
   }
@@ -94,8 +99,8 @@ package final class StitchService: Sendable {
   /// Nil where another process looks after the recording.
   private func owner(of recording: RecordingName) -> Int? {
     let shard = configuration.shard
-    guard shard.contains(recording) else { return nil }
-    return Int(stableHash(recording) / UInt64(max(1, shard.count)) % UInt64(queues.count))
+    guard shard.contains(recording), isOurs(recording) else { return nil }
+    return Int(stableHash(recording.text) / UInt64(max(1, shard.count)) % UInt64(queues.count))
   }
 
   private func writeWholeLists() {
