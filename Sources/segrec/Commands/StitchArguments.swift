@@ -4,6 +4,7 @@ import Origin
 /// The options that `serve` and `stitch` share: how segments become playlists.
 struct StitchArguments {
   var configuration = StitchConfiguration()
+  var hasShard = false
 
   static var group: OptionGroup<StitchArguments> {
     OptionGroup(
@@ -44,6 +45,7 @@ struct StitchArguments {
             (0..<count).contains(index)
           else { throw UsageError("--shard", "'\(text)' is not I/N; write for example 0/4, and 3/4 for the last") }
           arguments.configuration.shard = .init(index: index, count: count)
+          arguments.hasShard = true
         },
       ])
   }

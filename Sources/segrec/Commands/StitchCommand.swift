@@ -12,6 +12,7 @@ enum StitchCommand: Command {
     var recording: RecordingName?
     var isWatching = false
     var bucket = BucketArguments()
+    var events: ListenAddress?
   }
 
   static let name = "stitch"
@@ -31,6 +32,15 @@ enum StitchCommand: Command {
             (arguments, text) throws(UsageError) in arguments.recording = try parseRecording("--recording", text)
           },
           Option(switch: "--watch", "Goes on as segments arrive, until it is stopped.") { $0.isWatching = true },
+          Option(
+            "--events", "ADDR:PORT",
+            "Where a bucket's store, or a gateway, posts what has come (S3 event notifications); with SEGREC_TOKEN only who has it."
+          ) { (arguments, text) throws(UsageError) in
+            guard let address = ListenAddress(text) else {
+              throw UsageError("--events", "'\(text)' is not ADDR:PORT; write for example 0.0.0.0:8090")
+            }
+            arguments.events = address
+          },
         ]),
       StitchArguments.group.within(\.stitching),
       BucketArguments.group.within(\.bucket),
@@ -49,6 +59,9 @@ enum StitchCommand: Command {
       throw Failure(.usage, error.description)
     }
     let root = positional[0]
+    if arguments.events != nil, !root.hasPrefix("s3://") || !arguments.isWatching {
+      throw Failure(.usage, "--events goes with --watch and a ROOT that is s3://bucket/prefix")
+    }
     if root.hasPrefix("s3://") { return try bucket(root, arguments, log) }
     if arguments.bucket.isGiven {
       throw Failure(.usage, "--s3-endpoint and --s3-region go with a ROOT that is s3://bucket/prefix")
@@ -125,9 +138,9 @@ extension StitchCommand {
     client.keptConnections = configuration.threads + 2
     // Before there are other threads.
     let stopping = arguments.isWatching ? try Stopping() : nil
+    let bucket = S3Bucket(url, endpoint: place.endpoint, region: place.source.region)
     let store: BucketStore
     do throws(ClientError) {
-      let bucket = S3Bucket(url, endpoint: place.endpoint, region: place.source.region)
       store = BucketStore(
         try S3Client(bucket, place.source, client), root: "\(url)", log: arguments.isWatching ? log : .none)
     } catch {
@@ -140,18 +153,43 @@ extension StitchCommand {
       // A store that is away comes back; what is wrong for good is told at once.
       if error.remoteReason != .away { throw failure(.storage(error)) }
     }
-    let service = StitchService(store, configuration, log: log)
+    // Fixed parts need no talking.
+    let lease = arguments.stitching.hasShard ? nil : WorkerLease(store, log: log)
+    let service = StitchService(store, configuration, log: log, isOurs: { lease?.owns($0) ?? true })
+    defer { lease?.stop() }
+    defer { service.stop() }
+    let events: StoreEventServer?
     do throws(StitchError) {
+      try lease?.start { service.lookAgain() }
+      events = try arguments.events.map { (address) throws(StitchError) in
+        try listen(address, bucket: url.host, prefix: bucket.prefix, service, log)
+      }
       try service.start()
     } catch {
-      service.stop()
       throw failure(error)
     }
+    defer { events?.stop() }
     log.info("watching", "watching \(root)", ["root": .text(root)])
     stopping.wait()
-    service.stop()
-    log.info("stopped", "stopped")
+    log.info("stopping", "stopping")
     return .success
+  }
+
+  private static func listen(
+    _ address: ListenAddress, bucket: String, prefix: String, _ service: StitchService, _ log: Log
+  ) throws(StitchError) -> StoreEventServer {
+    do {
+      let token = Environment.value("SEGREC_TOKEN") ?? ""
+      let tokens = token.isEmpty ? AccessTokens() : try AccessTokens(parsing: token, source: "SEGREC_TOKEN")
+      let server = try StoreEventServer(listeningOn: address, bucket: bucket, prefix: prefix, tokens: tokens) {
+        service.hint($0)
+      }
+      log.info(
+        "listening", "events are taken at http://\(server.address)/", ["address": .text("\(server.address)")])
+      return server
+    } catch {
+      throw .events("--events: \(error)")
+    }
   }
 }
 
@@ -159,7 +197,7 @@ extension StitchCommand {
 func failure(_ error: StitchError) -> Failure {
   switch error {
   case .busy: Failure(.temporaryFailure, error.description)
-  case .system: Failure(.unavailable, error.description)
+  case .system, .events: Failure(.unavailable, error.description)
   case .storage(let cause): Failure(exitCode(of: cause, reading: true), error.description)
   }
 }

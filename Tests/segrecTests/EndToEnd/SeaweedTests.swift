@@ -17,11 +17,21 @@ final class Seaweed: Sendable {
       """
     try keys.write(toFile: directory.file("s3.json"), atomically: true, encoding: .utf8)
     try FileManager.default.createDirectory(atPath: directory.file("weed"), withIntermediateDirectories: true)
+    // A port that was free may be taken by the time it is listened at.
+    let started = try attempts(until: { $0.answers }) { _ in try Self.start(directory) }
+    guard let last = started.last, last.answers else {
+      throw Program.Failure(description: "weed does not answer: \(started.last?.program.errors.suffix(3000) ?? "")")
+    }
+    (program, ports) = (last.program, last.ports)
+    address = "http://127.0.0.1:\(ports[0])"
+  }
+
+  private static func start(
+    _ directory: TemporaryDirectory
+  ) throws -> (program: Program, ports: [Int], answers: Bool) {
     // gRPC ports are told too, because by default they are these and 10,000, which may be no port.
     let ports = try (0..<8).map { _ in try freePort() }
-    self.ports = ports
-    address = "http://127.0.0.1:\(ports[0])"
-    program = try Program(
+    let program = try Program(
       "weed",
       [
         "server", "-s3", "-dir=\(directory.file("weed"))", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
@@ -29,11 +39,15 @@ final class Seaweed: Sendable {
         "-master.port=\(ports[2])", "-master.port.grpc=\(ports[3])", "-volume.port=\(ports[4])",
         "-volume.port.grpc=\(ports[5])", "-filer.port=\(ports[6])", "-filer.port.grpc=\(ports[7])",
         "-master.volumeSizeLimitMB=64", "-volume.max=8", "-master.volumePreallocate=false", "-s3.iam=false",
+        "-s3.port.iceberg=0", "-s3.port.lance=0",
       ])
-    let address = address
-    guard eventually(within: 60, { (try? HTTP.get(address + "/", arguments: Self.signing).status) == 200 }) else {
-      throw Program.Failure(description: "weed does not answer: \(program.errors.suffix(3000))")
+    var answers = false
+    _ = eventually(within: 60) {
+      answers = (try? HTTP.get("http://127.0.0.1:\(ports[0])/", arguments: signing).status) == 200
+      return answers || program.errors.contains("address already in use")
     }
+    if !answers { program.send(signal: SIGKILL) }
+    return (program, ports, answers)
   }
 
   deinit {
