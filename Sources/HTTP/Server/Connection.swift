@@ -58,5 +58,20 @@ private func makeResponse(_ body: Response.Body) -> OpaquePointer? {
     let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(length), descriptor, UInt64(offset))
     if unsafe made == nil { close(descriptor) }
     return unsafe made
+  case .patched(let file):
+    let context = unsafe Unmanaged.passRetained(file).toOpaque()
+    let made = unsafe MHD_create_response_from_callback(
+      UInt64(file.length), 64 << 10,
+      { context, position, buffer, size in
+        guard let context = unsafe context, let buffer = unsafe buffer else { return -2 }
+        let file = unsafe Unmanaged<PatchedFile>.fromOpaque(context).takeUnretainedValue()
+        let count = unsafe file.read(
+          at: Int64(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+        // MHD_CONTENT_READER_END_WITH_ERROR, which is no constant that Swift sees.
+        return count > 0 ? count : -2
+      }, context,
+      { context in if let context = unsafe context { unsafe Unmanaged<PatchedFile>.fromOpaque(context).release() } })
+    if unsafe made == nil { unsafe Unmanaged<PatchedFile>.fromOpaque(context).release() }
+    return unsafe made
   }
 }

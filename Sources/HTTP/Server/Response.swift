@@ -13,12 +13,14 @@ package struct Response: Sendable {
     /// `length` bytes of an open file from `offset`, sent by sendfile(2) where there is no TLS. The file must keep that
     /// length until it is sent: what stands under a name of our grammar never changes.
     case file(OpenFile, offset: Int64, length: Int64)
+    case patched(PatchedFile)
 
     package var length: Int64 {
       switch self {
       case .none: 0
       case .bytes(let bytes): Int64(bytes.count)
       case .file(_, _, let length): length
+      case .patched(let file): file.length
       }
     }
   }

@@ -129,9 +129,9 @@ final class OriginHandler: RequestHandler {
       return timeline(name, request.headers)
     case .session: return Response.text(405, "POST a token here").adding("Allow", "POST, DELETE, OPTIONS")
     case .export: return unauthorized(offersBasic: true)
-    case .gap(let name):
-      guard access.mayRead(name) else { return forOtherSites(unauthorized(offersBasic: true)) }
-      return forOtherSites(nothing)
+    case .gap(let run):
+      guard access.mayRead(run.recording) else { return forOtherSites(unauthorized(offersBasic: true)) }
+      return forOtherSites(gap(run, request))
     case .thumbnail(let name):
       return access.mayRead(name) ? .text(400, "at= is missing") : unauthorized(offersBasic: false)
     case .playlist: return forOtherSites(unauthorized(offersBasic: true))
@@ -178,12 +178,6 @@ let crossOriginFields: [HeaderFields.Field] = [
   .init("Access-Control-Allow-Origin", "*"),
   .init("Access-Control-Expose-Headers", "Content-Length, Content-Range, Date, ETag"),
 ]
-
-/// A media segment without media: a `free` box (ISO 14496-12 §8.1.2). VLC 3 does not know EXT-X-GAP and gives up a stream
-/// that names a file which is not there; it goes on behind this one.
-private let nothing = Response(
-  200, headers: HeaderFields([.init("Content-Type", "video/mp4"), .init("Cache-Control", "no-cache")]),
-  body: .bytes([0, 0, 0, 8] + Array("free".utf8)))
 
 func forOtherSites(_ response: Response) -> Response {
   var copy = response

@@ -10,6 +10,9 @@ extension OriginHandler {
   /// A segment, an init section or a marker. What stands under such a name never changes.
   func file(_ entry: EntryPath, _ request: IncomingRequest) -> Response {
     do throws(StorageError) {
+      if case .segment = entry.entry, let after = request.target.query("after") {
+        return try seamless(entry, after: after, startsAnew: request.target.query("init") != nil)
+      }
       let file = try openFile(entry)
       let status = try status(of: file, entry)
       let tag = EntityTag("\(String(status.size, radix: 16))-\(String(status.modifiedNanoseconds, radix: 16))")
@@ -44,7 +47,7 @@ extension OriginHandler {
     }
   }
 
-  private func status(of file: borrowing FileDescriptor, _ entry: EntryPath) throws(StorageError) -> FileStatus {
+  func status(of file: borrowing FileDescriptor, _ entry: EntryPath) throws(StorageError) -> FileStatus {
     do throws(SystemError) {
       return try file.status()
     } catch {
@@ -58,7 +61,7 @@ extension OriginHandler {
     do throws(StorageError) {
       guard path.kind == .live, path.rendition != nil, canWait else {
         guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
-        return .now(forOtherSites(derived(bytes, contentType: Self.playlistType, request.headers)))
+        return .now(try served(bytes, path, request.headers))
       }
       return try livePlaylist(path, request)
     } catch {
@@ -72,7 +75,10 @@ extension OriginHandler {
   }
 
   private func readPlaylist(_ path: PlaylistPath) throws(StorageError) -> [UInt8]? {
-    try tree.read((path.directories + [path.fileName]).joined(separator: "/"), limit: longestPlaylist)
+    if path.kind == .sofar, let rendition = path.rendition {
+      return try WholeRecording.playlist(tree, path.recording, rendition)?.rendered()
+    }
+    return try tree.read((path.directories + [path.fileName]).joined(separator: "/"), limit: longestPlaylist)
   }
 
   /// A rendition's live playlist, at once or when it has the entry that is asked for (RFC 8216bis-20 §6.2.5).
@@ -106,7 +112,18 @@ extension OriginHandler {
     guard let bytes = try readPlaylist(path) else { return .now(Self.missingPlaylist) }
     let list = ServedPlaylist(bytes)
     if let waiter, !list.isEnded, list.nextSequence <= waiter.sequence { return .later(waiter.pending) }
-    return .now(forOtherSites(derived(list.rendered(skips: skips), contentType: Self.playlistType, request.headers)))
+    return .now(try served(list.rendered(skips: skips), path, request.headers))
+  }
+
+  private func served(
+    _ bytes: [UInt8], _ path: PlaylistPath, _ request: HeaderFields
+  ) throws(StorageError) -> Response {
+    guard path.rendition != nil else {
+      return forOtherSites(derived(bytes, contentType: Self.playlistType, request))
+    }
+    var text = bytes
+    if let help = SeamHelp(request) { text = help.applied(to: bytes, try index.offsets(in: path.recording)) }
+    return forOtherSites(derived(text, contentType: Self.playlistType, request, vary: "Accept-Encoding, User-Agent"))
   }
 
   /// A live playlist has changed: answers those who waited for it.
@@ -118,8 +135,7 @@ extension OriginHandler {
       guard let bytes = try readPlaylist(path) else { return }
       let list = ServedPlaylist(bytes)
       for waiter in ready {
-        let text = list.rendered(skips: waiter.skips)
-        waiter.pending.fulfil(forOtherSites(derived(text, contentType: Self.playlistType, waiter.fields)))
+        waiter.pending.fulfil(try served(list.rendered(skips: waiter.skips), path, waiter.fields))
       }
     } catch {
       for waiter in ready { waiter.pending.fulfil(failure("cannot read a playlist of \(path.recording)", error)) }
@@ -127,10 +143,12 @@ extension OriginHandler {
   }
 
   /// An answer of text made here, with a tag of its content, packed where the client takes that.
-  func derived(_ bytes: [UInt8], contentType: String, _ request: HeaderFields) -> Response {
+  func derived(
+    _ bytes: [UInt8], contentType: String, _ request: HeaderFields, vary: String = "Accept-Encoding"
+  ) -> Response {
     var headers = HeaderFields([
       .init("Content-Type", contentType), .init("Cache-Control", cacheScope + "no-cache"),
-      .init("Vary", "Accept-Encoding"),
+      .init("Vary", vary),
     ])
     let packs = bytes.count >= 1_024 && request.acceptsGzip
     if let digest = try? SHA256Digest.of(bytes) {
@@ -147,9 +165,9 @@ extension OriginHandler {
   }
 
   /// A shared cache must not hand on what needed a token.
-  private var cacheScope: String { configuration.readTokens.isEmpty ? "public, " : "private, " }
+  var cacheScope: String { configuration.readTokens.isEmpty ? "public, " : "private, " }
 
-  private func contentType(_ entry: EntryPath) -> String {
+  func contentType(_ entry: EntryPath) -> String {
     if case .marker = entry.entry { return "application/octet-stream" }
     return entry.key.rendition == .mic ? "audio/mp4" : "video/mp4"
   }

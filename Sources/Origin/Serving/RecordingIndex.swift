@@ -44,6 +44,27 @@ final class RecordingIndex: Sendable {
       .sorted { ($0.lastArrival, $0.name) > ($1.lastArrival, $1.name) }
   }
 
+  /// Nil when there is no such recording.
+  func summary(of recording: RecordingName) throws(StorageError) -> RecordingSummary? {
+    try refresh()
+    return state.withLock { $0.runs[recording] }.map { RecordingSummary(name: recording, runs: $0) }
+  }
+
+  /// How much there is of a recording before each of its runs, in 90 kHz ticks.
+  func offsets(in recording: RecordingName) throws(StorageError) -> [RunName: Int64] {
+    try refresh()
+    var lengths: [RunName: Int64] = [:]
+    for (key, summary) in state.withLock({ $0.runs[recording] ?? [:] }) {
+      lengths[key.run] = max(lengths[key.run] ?? 0, summary.length(from: key.run.start))
+    }
+    var offset: Int64 = 0
+    for (run, length) in lengths.sorted(by: { $0.key < $1.key }) {
+      lengths[run] = offset
+      offset += length
+    }
+    return lengths
+  }
+
   func refresh() throws(StorageError) {
     let mustScan = state.withLock { state in
       if state.isScanning { return false }

@@ -19,7 +19,7 @@ enum Route: Equatable {
   /// `<recording>/thumbnail.jpg?at=<milliseconds since 1970>`: a picture of that minute.
   case thumbnail(RecordingName)
   /// What a playlist names where nothing came: players that know EXT-X-GAP do not ask.
-  case gap(RecordingName)
+  case gap(RunKey)
   case entry(EntryPath)
 
   init?(_ components: [String]) {
@@ -50,10 +50,10 @@ enum Route: Equatable {
     case 4:
       if let entry = EntryPath(components.joined(separator: "/")) {
         self = .entry(entry)
-      } else if let name = RecordingName(components[0]), RunName(components[2]) != nil,
-        MediaPlaylist.isGapName(components[3])
+      } else if let recording = RecordingName(components[0]), let rendition = RenditionName(components[1]),
+        let run = RunName(components[2]), MediaPlaylist.isGapName(components[3])
       {
-        self = .gap(name)
+        self = .gap(RunKey(recording: recording, rendition: rendition, run: run))
       } else {
         return nil
       }
@@ -80,10 +80,11 @@ enum Route: Equatable {
   }
 }
 
-/// A playlist's place below the root: `<recording>[/<rendition>]/{live,vod}.m3u8`.
+/// A playlist's place below the root: `<recording>[/<rendition>]/{live,vod}.m3u8`, or one that is made when somebody asks
+/// for it: `<recording>/<rendition>/sofar.m3u8`, all there is at that moment.
 package struct PlaylistPath: Hashable, Sendable {
   package enum Kind: String, Sendable {
-    case live, vod
+    case live, vod, sofar
   }
   package let recording: RecordingName
   /// Nil for the multivariant playlist of the recording.
@@ -103,6 +104,7 @@ package struct PlaylistPath: Hashable, Sendable {
     switch components.last {
     case "live.m3u8": kind = .live
     case "vod.m3u8": kind = .vod
+    case "sofar.m3u8" where components.count == 3: kind = .sofar
     default: return nil
     }
     self.recording = recording

@@ -30,6 +30,9 @@ struct RunSummary: Equatable, Sendable {
     }
   }
 
+  /// From the start of the run to the end of its newest segment, 90 kHz ticks: no less than what there is of it.
+  func length(from start: WallClockTime) -> Int64 { max(ticks, (end - start.milliseconds) * 90) }
+
   /// Numbers that are known to exist and have not come, phone pieces aside.
   var missing: Int {
     if pieces > 0 { return 0 }

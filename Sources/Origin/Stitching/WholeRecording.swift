@@ -15,28 +15,16 @@ enum WholeRecording {
 
   /// - Returns: nil when there is nothing to play.
   static func write(_ store: any StitchStore, _ recording: RecordingName) throws(StorageError) -> Result? {
-    var listings: [RenditionName: [RunListing]] = [:]
     var bytes: [RunKey: [SegmentName: Int64]] = [:]
     // Before anything is listed: a list that another worker makes from more than this one sees must not be replaced.
     let path = "\(recording)/\(name)"
     var version = try store.version(of: path)
     var versions: [RenditionName: FileVersion] = [:]
-    for rendition in try store.renditions(of: recording) {
-      versions[rendition] = try store.version(of: "\(recording)/\(rendition)/\(name)")
-      var runs: [RunListing] = []
-      for run in try store.runs(of: recording, rendition: rendition) {
-        let key = RunKey(recording: recording, rendition: rendition, run: run)
-        runs.append(try listing(store, key, &bytes[key, default: [:]]))
-      }
-      listings[rendition] = runs
-    }
-    // One for all renditions (RFC 8216bis-20 §4.4.6.2.1).
-    let target = listings.values.map { MediaPlaylist.wholeTargetDuration($0) }.max() ?? 1
+    let renditions = try store.renditions(of: recording)
+    for rendition in renditions { versions[rendition] = try store.version(of: "\(recording)/\(rendition)/\(name)") }
     var summaries: [RenditionName: RenditionSummary] = [:]
     var result = Result()
-    for (rendition, runs) in listings.sorted(by: { $0.key < $1.key }) {
-      let others = listings.filter { $0.key != rendition }.map(\.value)
-      guard let playlist = MediaPlaylist.whole(runs, targetDuration: target, others: others) else { continue }
+    for (rendition, playlist) in try playlists(store, recording, renditions, &bytes) {
       summaries[rendition] = try summary(store, recording, rendition, playlist, bytes)
       var version = versions[rendition] ?? .unknown
       try store.replace("\(recording)/\(rendition)/\(name)", playlist.rendered(), &version, durable: true)
@@ -56,6 +44,36 @@ enum WholeRecording {
     let multivariant = MultivariantPlaylist(renditions: summaries, list: name)
     try store.replace(path, multivariant.rendered(), &version, durable: true)
     return result
+  }
+
+  /// A list of all that a rendition has now; nil when there is nothing to play.
+  static func playlist(
+    _ store: any StitchStore, _ recording: RecordingName, _ rendition: RenditionName
+  ) throws(StorageError) -> MediaPlaylist? {
+    var bytes: [RunKey: [SegmentName: Int64]] = [:]
+    return try playlists(store, recording, try store.renditions(of: recording), &bytes)
+      .first { $0.rendition == rendition }?.playlist
+  }
+
+  private static func playlists(
+    _ store: any StitchStore, _ recording: RecordingName, _ renditions: [RenditionName],
+    _ bytes: inout [RunKey: [SegmentName: Int64]]
+  ) throws(StorageError) -> [(rendition: RenditionName, playlist: MediaPlaylist)] {
+    var listings: [RenditionName: [RunListing]] = [:]
+    for rendition in renditions {
+      var runs: [RunListing] = []
+      for run in try store.runs(of: recording, rendition: rendition) {
+        let key = RunKey(recording: recording, rendition: rendition, run: run)
+        runs.append(try listing(store, key, &bytes[key, default: [:]]))
+      }
+      listings[rendition] = runs
+    }
+    // One for all renditions (RFC 8216bis-20 §4.4.6.2.1).
+    let target = listings.values.map { MediaPlaylist.wholeTargetDuration($0) }.max() ?? 1
+    return listings.sorted { $0.key < $1.key }.compactMap { rendition, runs in
+      let others = listings.filter { $0.key != rendition }.map(\.value)
+      return MediaPlaylist.whole(runs, targetDuration: target, others: others).map { (rendition, $0) }
+    }
   }
 
   private static func listing(
