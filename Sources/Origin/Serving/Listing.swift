@@ -64,6 +64,7 @@ extension OriginHandler {
         }
         timeline.append(run: number, segments: segments, expected: ending?.count)
       }
+      let bytes = try index.summary(of: recording)?.bytes ?? 0
       var json = JSONText()
       json.object { json in
         json.pair("name", recording.text)
@@ -71,6 +72,9 @@ extension OriginHandler {
         json.pair("state", ending?.kind == .end ? "ended" : "live")
         json.pair("lastArrival", lastArrival)
         json.pair("end", timeline.spans.last.map { $0.start.milliseconds + $0.milliseconds })
+        json.pair("delay", timeline.delays.last)
+        json.pair("delayMost", timeline.delays.max())
+        json.pair("bytes", bytes)
         json.key("renditions")
         json.array { json in for rendition in renditions { json.value(rendition.text) } }
         json.key("spans")

@@ -26,6 +26,9 @@ struct Timeline: Equatable, Sendable {
   }
 
   private(set) var spans: [Span] = []
+  /// How long after their ends the last twelve segments of the newest run came, in milliseconds, by number. Negative
+  /// where the recorder's clock is ahead of this one's.
+  private(set) var delays: [Int64] = []
 
   /// How long after its end a segment counts as late, in milliseconds.
   static let lateAfter: Int64 = 30_000
@@ -34,7 +37,9 @@ struct Timeline: Equatable, Sendable {
   mutating func append(run: Int, segments: [Segment], expected: Int?) {
     var next = 0
     var end: WallClockTime?
-    for segment in segments.sorted(by: { $0.name < $1.name }) {
+    let ordered = segments.sorted { $0.name < $1.name }
+    delays = ordered.suffix(12).map { $0.arrival - $0.name.start.advanced(byTicks: $0.name.ticks).milliseconds }
+    for segment in ordered {
       let name = segment.name
       guard name.sequence >= next else { continue }
       if name.sequence > next {

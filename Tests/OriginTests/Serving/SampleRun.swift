@@ -11,22 +11,28 @@ struct SampleRun {
   /// - Parameters:
   ///   - start: wall-clock start in milliseconds since the epoch.
   ///   - seconds: a multiple of 5.
-  init(recording: String, start: Int64, seconds: Int, size: String = "640x360", tone: Int = 440) throws {
+  ///   - size: of the picture; nil for sound alone.
+  init(
+    recording: String, rendition: RenditionName = .main, start: Int64, seconds: Int, size: String? = "640x360",
+    tone: Int = 440
+  ) throws {
     let directory = try TemporaryDirectory()
     let result = try Program(
       "ffmpeg",
       [
-        "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size):rate=25", "-f", "lavfi", "-i",
+        "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size ?? "16x16"):rate=25", "-f", "lavfi", "-i",
         "sine=frequency=\(tone):sample_rate=48000", "-t", "\(seconds)", "-c:v", "libx264", "-preset", "ultrafast", "-g",
         "125", "-keyint_min", "125", "-sc_threshold", "0", "-bf", "0", "-b:v", "500k", "-pix_fmt", "yuv420p", "-c:a",
-        "aac", "-f", "hls", "-hls_time", "5", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4",
+        "aac",
+      ] + (size == nil ? ["-map", "1:a"] : []) + [
+        "-f", "hls", "-hls_time", "5", "-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4",
         "-hls_segment_filename", directory.file("%d.m4s"), "-hls_list_size", "0", directory.file("list.m3u8"),
       ]
     ).wait()
     guard result.status == 0 else { throw SampleFailure(description: result.errors) }
     guard let recording = RecordingName(recording) else { throw SampleFailure(description: "bad name") }
     let begin = WallClockTime(milliseconds: start)
-    key = RunKey(recording: recording, rendition: .main, run: RunName(start: begin, suffix: 0xa3f1))
+    key = RunKey(recording: recording, rendition: rendition, run: RunName(start: begin, suffix: 0xa3f1))
     func content(_ name: String) throws -> [UInt8] {
       [UInt8](try Data(contentsOf: URL(fileURLWithPath: directory.file(name))))
     }

@@ -16,9 +16,12 @@ final class ServedTree {
   let port: UInt16
   var root: String { directory.file("root") }
 
-  /// - Parameter gapAfter: stitches what arrives, and declares a gap after that time; nil stitches nothing.
+  /// - Parameters:
+  ///   - gapAfter: stitches what arrives, and declares a gap after that time; nil stitches nothing.
+  ///   - window: seconds of a live list; nil leaves the default.
   init(
-    log: Log = .none, gapAfter: Duration? = nil, _ configure: (inout ServeConfiguration) throws -> Void = { _ in },
+    log: Log = .none, gapAfter: Duration? = nil, window: Int64? = nil,
+    _ configure: (inout ServeConfiguration) throws -> Void = { _ in },
     onArrival: @escaping @Sendable (EntryPath) -> Void = { _ in }
   ) throws {
     directory = try TemporaryDirectory()
@@ -30,6 +33,7 @@ final class ServedTree {
     if let gapAfter {
       var stitch = StitchConfiguration()
       stitch.policy.gapAfter = gapAfter
+      if let window { stitch.policy.window = .last(ticks: window * 90_000) }
       let news = PlaylistNews()
       let service = StitchService(tree, stitch, log: log) { news.publish($0) }
       server = OriginServer(configuration, tree: tree, log: log, news: news, onArrival: { service.hint($0) })

@@ -29,7 +29,7 @@ enum Page {
     <ul id="recordings"></ul><p id="empty" hidden></p></section>\
     <section id="player" hidden><div class="bar"><a class="back" href="#/">&larr; All recordings</a>\
     <h2 id="title" tabindex="-1"></h2><span id="badge"></span></div>\
-    <div id="stage"><video id="video" controls playsinline></video><p id="message" role="alert" hidden></p></div>\
+    <p id="gone" role="alert" hidden></p><div id="there"><div id="stage"><video id="video" controls playsinline></video><p id="message" role="alert" hidden></p></div>\
     <div id="controls"><button data-do="back30" title="Back 30 s">&minus;30 s</button>\
     <button data-do="back10" title="Back 10 s (J)">&minus;10 s</button>\
     <button data-do="play" title="Play or pause (K or space)">Play</button>\
@@ -37,15 +37,16 @@ enum Page {
     <button data-do="live" id="toLive" title="Jump to the newest (End)" hidden>Jump to live</button>\
     <label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>1.5</option>\
     <option>2</option></select></label>\
-    <label id="soundLabel" hidden>Track <select id="sound"></select></label></div>\
+    <label id="soundLabel" hidden>Sound <select id="sound"></select></label>\
+    <label id="qualityLabel" hidden>Quality <select id="quality"></select></label></div>\
     <div id="strip"><div id="peek" hidden><span id="peekTime"></span></div></div>\
     <div id="timeline" role="slider" tabindex="0" aria-label="Position in the recording">\
     <div id="spans"></div><div id="head" hidden></div></div>\
     <div id="axis"><span id="from"></span><span id="at"></span><span id="to"></span></div>\
     <p id="legend"><i class="present"></i> recorded <i class="late"></i> came late <i class="missing"></i> missing \
-    <span id="facts"></span></p>\
+    <i class="new"></i> a new run <i class="break"></i> not recording</p><p id="facts"></p><p id="health" hidden></p>\
     <p id="links"></p><p class="keys">Keys: K play, J and L 10 s, arrows 5 s, Home, End newest, M mute, F full screen, \
-    Esc list</p></section>\
+    Esc list; in the list: / filter</p></div></section>\
     <form id="signIn" hidden><h2>A token is needed</h2><label for="token">Token for watching</label>\
     <input id="token" type="password" autocomplete="current-password" required>\
     <button>Watch</button><p id="signInMessage" role="alert"></p></form></main>

@@ -1,6 +1,6 @@
 extension Page {
   static let script =
-    player + #"""
+    media + feed + player + timeline + #"""
       const $ = id => document.getElementById(id)
       const video = $('video')
       const native = video.canPlayType('application/vnd.apple.mpegurl') !== ''
@@ -43,7 +43,7 @@ extension Page {
       async function get(path) {
         const answer = await fetch(path, { cache: 'no-store' })
         if (answer.status === 401) { askForToken(); throw new Error('a token is needed') }
-        if (!answer.ok) throw new Error('the server says ' + answer.status)
+        if (!answer.ok) throw Object.assign(new Error('the server says ' + answer.status), { status: answer.status })
         $('signOut').hidden = !sessionStorage.getItem('signedIn')
         return answer.json()
       }
@@ -84,21 +84,26 @@ extension Page {
         image.addEventListener('error', () => image.remove())
         return image
       }
+      const cards = new Map()
       function card(r) {
         const item = make('li'), link = make('a')
         link.href = '#/' + r.name
         const [text, type] = state(r)
-        if (r.start && r.end && r.renditions.includes('main')) link.append(picture(r.name, r.state === 'ended' ? r.start : r.end))
+        if (r.start && r.end && r.renditions.includes('main')) {
+          // A picture that stays is not loaded again.
+          const image = picture(r.name, r.state === 'ended' ? r.start : r.end), old = cards.get(r.name)
+          link.append(old && old.src === image.src ? old : image)
+          cards.set(r.name, link.firstChild)
+        }
         link.append(make('span', text, type), make('strong', r.name),
           make('span', r.start ? day(r.start) : ''),
-          make('span', span(r.milliseconds) + ' · ' + size(r.bytes) + (r.runs > 1 ? ' · ' + r.runs + ' runs' : '')),
-          make('span', 'last arrival ' + ago(clock - r.lastArrival)))
-        if (r.missing) {
-          link.append(make('span', r.missing + (r.missing > 1 ? ' segments missing' : ' segment missing'), 'warn'))
-        }
+          make('span', span(r.milliseconds) + ' · ' + size(r.bytes) + (r.runs > 1 ? ' · ' + r.runs + ' runs' : '')))
+        if (r.state === 'live') link.append(make('span', 'last arrival ' + ago(clock - r.lastArrival)))
+        if (r.missing) link.append(make('span', segments(r.missing) + ' missing', 'warn'))
         item.append(link)
         return item
       }
+      const segments = n => n + (n === 1 ? ' segment' : ' segments')
       function drawList() {
         const wanted = $('filter').value.toLowerCase()
         const shown = list.filter(r => r.name.toLowerCase().includes(wanted))
@@ -106,8 +111,9 @@ extension Page {
         $('recordings').replaceChildren(...shown.slice(0, 500).map(card))
         const again = focused && $('recordings').querySelector('a[href="' + CSS.escape(focused) + '"]')
         if (again) again.focus()
-        $('empty').hidden = shown.length > 0
-        $('empty').textContent = list.length ? 'No recording has this in its name.'
+        $('empty').hidden = shown.length > 0 && shown.length <= 500
+        $('empty').textContent = shown.length ? 'And ' + (shown.length - 500) + ' more: filter by name to see them.'
+          : list.length ? 'No recording has this in its name.'
           : 'Nothing has been recorded yet. On the recording machine: segrec record --input … --upload ' + location.origin
         const live = list.filter(r => r.state === 'live').length
         say(list.length + (list.length === 1 ? ' recording' : ' recordings') + (live ? ', ' + live + ' live' : ''))
@@ -115,7 +121,10 @@ extension Page {
       async function loadList() {
         try {
           const answer = await get('/api/recordings')
-          list = answer.recordings
+          // What goes on comes first; nothing changes places while somebody looks.
+          const isLive = r => r.state === 'live'
+          list = answer.recordings.sort((a, b) => isLive(b) - isLive(a) || (isLive(a) ? b.start - a.start : b.end - a.end)
+            || (a.name < b.name ? -1 : 1))
           clock = answer.now
           if (!open) drawList()
         } catch (e) { say('Cannot list: ' + e.message) }
@@ -126,63 +135,107 @@ extension Page {
       const edge = () => player ? player.end : video.seekable.length ? video.seekable.end(video.seekable.length - 1) : 0
       const begin = () => player ? player.start() : video.seekable.length ? video.seekable.start(0) : 0
       const isLive = () => open && open.state === 'live'
-      function source() {
-        const track = $('sound').value
-        return '/' + open.name + (track ? '/' + track : '') + (open.state === 'ended' ? '/vod.m3u8' : '/live.m3u8')
+      const source = () => '/' + open.name + (open.state === 'ended' ? '/vod.m3u8' : '/live.m3u8')
+      function anchor(href, text) {
+        const link = make('a', text || href)
+        link.href = href
+        return link
       }
-      function explain() {
-        const link = make('a', location.origin + source())
-        link.href = source()
-        const file = make('a', open.name + '.mp4')
-        file.href = '/' + open.name + '/' + open.name + '.mp4'
-        show('This browser has no player for HLS. Chrome 142 or newer, Edge and Safari have one; '
-          + 'VLC, mpv and ffplay play this link: ', link, ' All of it as one file: ', file)
+      const file = () => anchor('/' + open.name + '/' + open.name + '.mp4', open.name + '.mp4')
+      function explain(error) {
+        show((error ? 'The page cannot play this: ' + error.message + '.' : 'This browser has no player for HLS.')
+          + ' Chrome, Edge, Firefox and Safari of today have what it takes; VLC, mpv and ffplay play this link: ',
+          anchor(source(), location.origin + source()), ' All of it as one file: ', file())
       }
       const start = () => video.play().catch(e => {
         if (e.name === 'NotAllowedError') { video.muted = true; video.play().catch(() => {}) }
       })
-      // The browser's own player, but for live streams where it cannot go back (all but Safari's) and where there is none.
+      // The page's own player where there are media sources, but for Safari, whose player does all of it. Where the page's
+      // fails (a codec that only the browser's own takes) or there is no media source: the browser's.
       function load() {
         stuckSince = 0
         show('')
-        const resumed = !isLive() && open.isLoaded && !video.ended ? video.currentTime : 0
+        const now = video.currentTime
+        const wall = open.isLoaded && !video.ended && video.readyState && !(isLive() && now > edge() - 20) ? toWall(now) : 0
         open.isLoaded = true
         if (player) { player.destroy(); player = null }
-        const hasSource = typeof MediaSource === 'function'
-        if (hasSource && (!native || (isLive() && !('getStartDate' in video)))) {
-          const track = $('sound').value
-          const list = '/' + open.name + (open.state === 'ended' ? '/vod.m3u8' : '/live.m3u8')
-          const address = track ? location.origin + source() : ''
-          player = new SegmentPlayer(video, list, address, e => playerFailed(e))
-        } else if (native) video.src = source()
-        else { explain(); return }
+        if (typeof MediaSource === 'function' && !open.isForeign && !(native && 'getStartDate' in video)) {
+          const wanted = { sound: $('sound').value, size: $('quality').value || open.size || '', wall, before, start, tell, slow }
+          player = new SegmentPlayer(video, source(), wanted, e => playerFailed(e))
+        } else if (native) {
+          video.src = source()
+          if (wall) video.addEventListener('loadedmetadata', () => seekTo(toMedia(wall)), { once: true })
+          start()
+        } else { explain(); return }
         video.playbackRate = Number($('speed').value)
-        if (resumed) video.addEventListener('loadedmetadata', () => { video.currentTime = resumed }, { once: true })
-        start()
+      }
+      // Fills a choice from what the playlist offers, once for a recording.
+      function offer(id, first, options) {
+        const chosen = $(id).value
+        $(id).replaceChildren(new Option(first, ''), ...options)
+        $(id).value = chosen
+        if (!$(id).value) $(id).value = ''
+        $(id + 'Label').hidden = !options.length
+      }
+      function tell({ sounds, variants }) {
+        open.variants = variants
+        offer('sound', 'Programme', sounds.filter(s => s.url).map(s => new Option(s.name, s.name)))
+        const short = v => Math.min(...v.size.split('x').map(Number)) + 'p'
+        offer('quality', 'automatic', variants.length < 2 ? [] : variants.map(v => new Option(short(v), v.size)))
+      }
+      // Segments come more slowly than they are shown: the next lower quality, unless one was chosen.
+      function slow() {
+        if ($('quality').value || !open || open.variants.length < 2) return
+        const rates = [...open.variants].sort((a, b) => b.rate - a.rate)
+        const now = rates.findIndex(v => v.size === (open.size || open.variants[0].size))
+        if (now < 0 || now + 1 >= rates.length) return
+        open.size = rates[now + 1].size
+        load()
+      }
+      // Seconds of the recording before a time, no less: where the live list begins in the player's time.
+      function before(wall) {
+        const from = bounds()[0], all = spans.reduce((n, s) => n + Math.min(Math.max(wall - s.start, 0), s.ms), 0)
+        return wall - from < 1500 ? 0 : Math.max(wall - from, all) / 1000 + 1
       }
       function playerFailed(error) {
         player = null
         if (!open) return
         if (error.status === 404 || error.status >= 500 || error.name === 'TypeError') { tryAgain(); return }
-        if (native) { video.src = source(); start() } else explain()
+        if (native) { open.isForeign = true; load() } else explain(error)
       }
       function tryAgain() {
         if (retries++ > 100) { show('The stream cannot be played.'); return }
-        show(isLive() ? 'Waiting for the first segments …' : 'The stream broke off; trying again …')
+        show(isLive() ? 'Waiting for segments …' : 'The stream broke off; trying again …')
         const wanted = open
         setTimeout(() => { if (open === wanted) load() }, 2000)
       }
       async function openRecording(name) {
         close()
         open = { name, state: 'live' }
-        $('list').hidden = true
+        $('list').hidden = $('there').hidden = $('gone').hidden = true
         $('player').hidden = false
+        for (const id of ['sound', 'quality']) $(id).value = ''
+        $('badge').className = 'none'
         $('title').textContent = name
         document.title = name + ' · segrec'
-        try { await loadTimeline(true) } catch (e) { show('This recording cannot be opened: ' + e.message); return }
+        try { await loadTimeline(true) } catch (e) {
+          if (open && open.name === name) lose(e)
+          return
+        }
+        if (!open || open.name !== name) return
+        $('there').hidden = false
         load()
         $('title').focus()
-        timers = [setInterval(() => loadTimeline(false).catch(() => {}), 4000), setInterval(watch, 250)]
+        timers = [setInterval(() => loadTimeline(false).catch(e => { if (e.status === 404) lose(e) }), 4000),
+          setInterval(watch, 250)]
+      }
+      // A recording that was never here, or has been removed.
+      function lose(error) {
+        close()
+        $('there').hidden = true
+        $('gone').hidden = false
+        $('gone').textContent = error.status === 404 ? 'There is no recording of this name, or no longer.'
+          : 'This recording cannot be opened now: ' + error.message + '.'
       }
       function close() {
         timers.forEach(clearInterval)
@@ -199,97 +252,47 @@ extension Page {
         spans = answer.spans.map(s => ({ kind: s[0], run: s[1], start: s[2], ms: s[3], count: s[4] }))
         clock = answer.now
         const wasLive = open.state === 'live' && !isFirst
-        Object.assign(open, { state: answer.state, lastArrival: answer.lastArrival, end: answer.end })
-        if (isFirst) {
-          const tracks = answer.renditions.map(r => new Option(r === 'main' ? 'picture and sound' : r, r))
-          $('sound').replaceChildren(new Option('all', ''), ...tracks)
-          $('soundLabel').hidden = answer.renditions.length < 2
-        }
+        Object.assign(open, answer)
         if (wasLive && open.state === 'ended') show('This recording has ended. ', wholeButton())
         drawTimeline()
       }
       function wholeButton() {
         const button = make('button', 'Watch it from the start')
-        button.addEventListener('click', load)
+        button.addEventListener('click', () => { open.isLoaded = false; load() })
         return button
       }
 
-      // Wall clock and media time. Players leave gaps out of their time or keep them in; the duration tells which.
-      const parts = () => spans.filter(s => s.kind !== 2)
-      function gapsCount() {
-        const there = parts().reduce((n, s) => n + s.ms, 0) / 1000
-        const all = spans.reduce((n, s) => n + s.ms, 0) / 1000
-        return all > there && Math.abs(video.duration - all) < Math.abs(video.duration - there)
-      }
-      function toMedia(wall) {
-        if (player) return player.toMedia(wall)
-        const used = !isLive() && gapsCount() ? spans : parts()
-        if (!used.length) return 0
-        let before = 0, after = 0
-        for (const s of used) {
-          const inside = Math.min(Math.max(wall - s.start, 0), s.ms)
-          before += inside
-          after += s.ms - inside
-        }
-        return isLive() ? edge() - after / 1000 : before / 1000
-      }
-      function toWall(media) {
-        if (player) return player.toWall(media) || clock
-        const used = !isLive() && gapsCount() ? spans : parts()
-        if (!used.length) return clock
-        let left = media * 1000
-        if (isLive()) left = used.reduce((n, s) => n + s.ms, 0) - (edge() - media) * 1000
-        for (const s of used) {
-          if (left <= s.ms) return s.start + Math.max(0, left)
-          left -= s.ms
-        }
-        const last = used[used.length - 1]
-        return last.start + last.ms
-      }
-      const bounds = () => {
-        const ends = spans.map(s => s.start + s.ms)
-        return spans.length ? [Math.min(...spans.map(s => s.start)), Math.max(...ends)] : [clock - 1, clock]
-      }
-      function drawTimeline() {
-        const [from, to] = bounds(), all = Math.max(1, to - from)
-        $('spans').replaceChildren(...spans.map(s => {
-          const e = make('div', undefined, ['present', 'late', 'missing'][s.kind] + (s.run % 2 ? ' odd' : ''))
-          e.style.left = 100 * (s.start - from) / all + '%'
-          e.style.width = 100 * s.ms / all + '%'
-          e.title = ['recorded', 'came late', 'missing'][s.kind] + ', ' + time(s.start) + ', ' + span(s.ms)
-          return e
-        }))
-        $('from').textContent = time(from)
-        $('to').textContent = time(to)
-        const runs = new Set(spans.map(s => s.run)).size
-        const gone = spans.filter(s => s.kind === 2).reduce((n, s) => n + s.count, 0)
-        const there = parts().reduce((n, s) => n + s.ms, 0)
-        $('facts').textContent = '· ' + span(there) + ' in ' + runs + (runs === 1 ? ' run' : ' runs')
-          + (gone ? ', ' + gone + ' segments missing' : '')
-        const badge = $('badge'), [text, type] = state(open)
-        badge.textContent = text
-        badge.className = type
-        $('toLive').hidden = !isLive()
-        const stream = make('a', source())
-        stream.href = source()
-        const file = make('a', open.name + '.mp4')
-        file.href = '/' + open.name + '/' + open.name + '.mp4'
-        $('links').replaceChildren('Stream for other players: ', stream, ' · All of it as one file: ', file)
-      }
       function seekTo(media) {
         const first = begin(), last = edge()
         if (last) video.currentTime = Math.min(Math.max(media, first), Math.max(first, last - (isLive() ? 1 : 0.1)))
+      }
+
+      // Back beyond the live list: the server has the rest.
+      async function seekWall(wall) {
+        if (player && isLive() && wall < player.toWall(begin()) - 500) {
+          const wanted = player
+          try { await player.extend() } catch (e) { show('What is older cannot be had: ' + e.message) }
+          if (player !== wanted) return
+        }
+        seekTo(toMedia(wall))
+      }
+      function seekBy(seconds) {
+        const media = video.currentTime + seconds
+        if (player && media < begin()) seekWall(toWall(begin()) + (media - begin()) * 1000)
+        else seekTo(media)
       }
 
       // A player stops where its buffer has a hole: at a gap, or at a seam between runs. Step over it.
       function watch() {
         const t = video.currentTime
         if (!$('head').hidden || video.readyState > 0) {
-          const [from, to] = bounds(), at = toWall(t)
+          const [from, to] = bounds(), at = toWall(t), slider = $('timeline')
           $('head').hidden = video.readyState === 0
-          $('head').style.left = 100 * Math.min(Math.max((at - from) / Math.max(1, to - from), 0), 1) + '%'
-          $('at').textContent = time(at)
-          $('timeline').setAttribute('aria-valuetext', time(at))
+          $('head').style.left = 100 * place(at) + '%'
+          $('at').textContent = slider.ariaValueText = stamp(at)
+          slider.ariaValueMin = 0
+          slider.ariaValueMax = Math.round((to - from) / 1000)
+          slider.ariaValueNow = Math.round((at - from) / 1000)
         }
         document.querySelector('[data-do=play]').textContent = video.paused ? 'Play' : 'Pause'
         if (video.paused || video.ended || video.seeking || video.readyState > 2) { stuckSince = 0; return }
@@ -320,27 +323,22 @@ extension Page {
       // Hands
       const act = {
         play: () => video.paused ? video.play().catch(() => {}) : video.pause(),
-        back30: () => seekTo(video.currentTime - 30), back10: () => seekTo(video.currentTime - 10),
-        on10: () => seekTo(video.currentTime + 10), back5: () => seekTo(video.currentTime - 5),
-        on5: () => seekTo(video.currentTime + 5),
+        back30: () => seekBy(-30), back10: () => seekBy(-10), on10: () => seekBy(10), back5: () => seekBy(-5),
+        on5: () => seekBy(5),
         live: () => { seekTo(edge() - 6); video.play().catch(() => {}) },
-        start: () => seekTo(begin()), end: () => isLive() ? act.live() : seekTo(edge() - 5),
+        start: () => seekWall(bounds()[0]), end: () => isLive() ? act.live() : seekTo(edge() - 5),
         mute: () => { video.muted = !video.muted },
         full: () => document.fullscreenElement ? document.exitFullscreen() : $('stage').requestFullscreen()
       }
       $('controls').addEventListener('click', e => { const what = e.target.dataset.do; if (what) act[what]() })
       $('speed').addEventListener('change', () => { video.playbackRate = Number($('speed').value) })
-      $('sound').addEventListener('change', load)
-      const wallAt = x => {
-        const box = $('timeline').getBoundingClientRect(), [from, to] = bounds()
-        return from + (to - from) * Math.min(Math.max((x - box.left) / box.width, 0), 1)
-      }
-      $('timeline').addEventListener('pointerdown', e => { seekTo(toMedia(wallAt(e.clientX))); $('timeline').focus() })
+      for (const id of ['sound', 'quality']) $(id).addEventListener('change', load)
+      $('timeline').addEventListener('pointerdown', e => { seekWall(wallAt(e.clientX)); $('timeline').focus() })
       $('timeline').addEventListener('pointermove', e => {
         const wall = wallAt(e.clientX), box = $('timeline').getBoundingClientRect(), minute = Math.floor(wall / 60000)
         $('peek').hidden = e.pointerType === 'touch'
         $('peek').style.left = Math.min(Math.max(e.clientX - box.left, 80), box.width - 80) + 'px'
-        $('peekTime').textContent = time(wall)
+        $('peekTime').textContent = stamp(wall)
         if (open && $('peek').dataset.minute !== open.name + minute) {
           $('peek').dataset.minute = open.name + minute
           $('peek').querySelectorAll('img').forEach(image => image.remove())

@@ -43,7 +43,8 @@ extension Page {
     #timeline{position:relative;height:2.4rem;border:1px solid var(--line);border-radius:6px;background:var(--card);
     cursor:pointer;touch-action:none;overflow:hidden}
     #spans div{position:absolute;top:0;bottom:0;min-width:1px;background:var(--present)}
-    #spans .odd{filter:brightness(.85)}
+    #spans .new,i.new{box-shadow:inset 2px 0 var(--text)}i.new{background:none;width:.4em}
+    #spans .break,i.break{background:repeating-linear-gradient(90deg,var(--soft) 0 1px,transparent 1px 4px)}
     #spans .late,i.late{background:var(--late)}
     #spans .missing,i.missing{background:repeating-linear-gradient(135deg,var(--missing) 0 4px,transparent 4px 8px)}
     #head{position:absolute;top:0;bottom:0;width:3px;margin-left:-1px;background:var(--text);
@@ -53,8 +54,8 @@ extension Page {
     overflow:hidden;text-align:center;font-size:.85rem;pointer-events:none;z-index:1}#peek img{display:block;width:100%}
     #axis{display:flex;justify-content:space-between;font-size:.85rem;color:var(--soft);
     font-variant-numeric:tabular-nums;margin-top:.2rem}
-    #legend,#links,.keys{font-size:.9rem;color:var(--soft)}
-    #links{overflow-wrap:anywhere}
+    #legend,#facts,#health,#links,.keys{margin:.5rem 0;font-size:.9rem;color:var(--soft)}
+    .none{display:none!important}#links{overflow-wrap:anywhere}
     i{display:inline-block;width:1em;height:.8em;border-radius:2px;margin:0 .15em 0 .7em;background:var(--present)}
     i:first-child{margin-left:0}
     form{max-width:24rem;margin:2rem auto;display:grid;gap:.6rem}
