@@ -16,6 +16,8 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   case damaged(path: String, reason: String)
   /// A store of objects refused, or cannot be asked.
   case remote(RemoteFailure)
+  /// A spool's limits leave no room for more.
+  case noRoom(root: String, reason: String)
   /// Calls came in an order that would break the contract, which is a mistake in the program.
   case outOfOrder(String)
 
@@ -28,6 +30,7 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
     case .taken(let path): "\(path) exists already"
     case .damaged(let path, let reason): "\(path) is damaged: \(reason)"
     case .remote(let failure): failure.text
+    case .noRoom(let root, let reason): "there is no room in \(root): \(reason)"
     case .outOfOrder(let what): what
     }
   }
@@ -36,12 +39,15 @@ package enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   package var systemError: SystemError? {
     switch self {
     case .system(let error), .notDurable(let error): error
-    case .locked, .taken, .damaged, .remote, .outOfOrder: nil
+    case .locked, .taken, .damaged, .remote, .noRoom, .outOfOrder: nil
     }
   }
 
-  /// The disk, or the user's share of it, is full.
-  package var isFull: Bool { systemError?.isFull ?? false }
+  /// The disk, the user's share of it, or the spool by its limits is full.
+  package var isFull: Bool {
+    if case .noRoom = self { return true }
+    return systemError?.isFull ?? false
+  }
   /// There is no such file or directory.
   package var isMissing: Bool { systemError?.isMissing ?? false }
 

@@ -58,6 +58,8 @@ import Testing
     let keeper = SpoolKeeper(tree, limits(5500, .dropSent), .none)
     let error = #expect(throws: StorageError.self) { try keeper.makeRoom(for: 1000) }
     #expect(error?.isFull == true)
+    let reason = "its files have 5.0 kB, --max-spool is 5.5 kB, and none of them may go"
+    #expect(error?.description.hasSuffix(": \(reason)") == true)
     #expect(numbers("/sent") == [])
     #expect(numbers("/refused") == [1])
     #expect(numbers() == [2, 3, 4, 5])

@@ -90,8 +90,8 @@ extension Session {
         return try body()
       } catch {
         // What could not be synced is given up; there is nothing to repeat.
-        guard case .system = error, error.isFull, let keeper = configuration.keeper, keeper.waitsForRoom, !isStopping
-        else { throw error }
+        if case .notDurable = error { throw error }
+        guard error.isFull, let keeper = configuration.keeper, keeper.waitsForRoom, !isStopping else { throw error }
         let isFound = try hasRoom(keeper, for: max(bytes, Outage.leastRoom))
         if isFound, !hasLooked {
           hasLooked = true

@@ -1,4 +1,3 @@
-import Glibc
 import HLS
 package import Platform
 import Synchronization
@@ -74,7 +73,9 @@ package final class SpoolKeeper: Sendable {
     if limits.whenFull != .stop { try remove(excess, &state) }
     // Once more only: some file systems free space later, and all would go for nothing.
     excess = try self.excess(&state, need)
-    if excess > 0 { throw .system(SystemError(operation: "keep room in", subject: tree.root, code: ENOSPC)) }
+    if excess > 0 {
+      throw .noRoom(root: tree.root, reason: limits.shortage(try tree.space(), used: state.used, need: need))
+    }
   }
 
   /// As `makeRoom`, once the disk has refused a write: not every quota shows in the space that is told, so that room

@@ -27,10 +27,24 @@ package struct SpoolLimits: Equatable, Sendable {
   ///
   /// - Parameter used: bytes of the spool's files; where they are not known nil, which is no reason to refuse.
   package func excess(_ space: FileSystem.Space, used: Int64?, need: Int64) -> Int64 {
-    let reserve = minimumFree ?? min(100 << 20, space.totalBytes / 20)
-    let disk = reserve + need - space.availableBytes
-    let size = maximumSize.flatMap { limit in used.map { $0 + need - limit } } ?? 0
+    let disk = reserve(space) + need - space.availableBytes
     let files: Int64 = space.availableFiles < SpoolLimits.minimumFiles ? 1 : 0
-    return max(0, disk, size, files)
+    return max(0, disk, sizeExcess(used, need), files)
+  }
+
+  /// Why there is no room for `need` bytes more, as the rest of a sentence.
+  package func shortage(_ space: FileSystem.Space, used: Int64?, need: Int64) -> String {
+    if let used, let maximumSize, sizeExcess(used, need) > 0 {
+      return "its files have \(byteText(used)), --max-spool is \(byteText(maximumSize)), and none of them may go"
+    }
+    if space.availableFiles < SpoolLimits.minimumFiles { return "its file system takes no more files" }
+    let left = "\(byteText(space.availableBytes)) are left on its disk, --min-free keeps \(byteText(reserve(space)))"
+    return left + (need > 0 ? " and \(byteText(need)) are needed" : "")
+  }
+
+  private func reserve(_ space: FileSystem.Space) -> Int64 { minimumFree ?? min(100 << 20, space.totalBytes / 20) }
+
+  private func sizeExcess(_ used: Int64?, _ need: Int64) -> Int64 {
+    maximumSize.flatMap { limit in used.map { $0 + need - limit } } ?? 0
   }
 }

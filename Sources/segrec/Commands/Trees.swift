@@ -18,7 +18,7 @@ func exitCode(of error: StorageError, reading: Bool) -> ExitCode {
   case .system where reading: .noInput
   case .system(let error) where error.isFull || error.isDiskFailure: .ioError
   case .system(let error) where error.operation == "create": .cannotCreate
-  case .system, .notDurable: .ioError
+  case .system, .notDurable, .noRoom: .ioError
   case .locked: .unavailable
   case .taken: .cannotCreate
   case .damaged: .badData
