@@ -41,6 +41,17 @@ import Testing
     #expect(zip(chunks, moved).count { $0 != $1 } <= 16)
   }
 
+  @Test(arguments: [1 << 42, Int64.max])
+  func `of a track with an absurd timescale move or are refused`(ticks: Int64) throws {
+    var move = DecodeTimeMove(try InitSection(parsing: initSectionBytes([TrackBytes(timescale: 0xFFFF_FFFF)])), by: ticks)
+    if ticks == .max {
+      #expect(throws: MediaFormatError.self) { try feed(&move, chunks) }
+    } else {
+      try feed(&move, chunks)
+      #expect(move.changes.count == 2)
+    }
+  }
+
   @Test func `of damaged bytes are refused or left alone, never read out of bounds`() throws {
     var random = SeededRandom(7)
     for _ in 0..<2_000 {

@@ -55,7 +55,10 @@ package struct DecodeTimeMove: Sendable {
     // libav's muxer writes the long form only; a short one may have no room for the sum.
     guard version == 1 else { return }
     let offset = reader.rest.startIndex
-    let moved = try reader.u64() &+ UInt64(ticks) * UInt64(track.timescale) / 90_000
+    // A timescale has up to 32 bits, ticks up to 63: the product may not fit, the quotient does or is nobody's time.
+    let product = UInt64(ticks).multipliedFullWidth(by: UInt64(track.timescale))
+    guard product.high < 90_000 else { throw MediaFormatError(box: "tfdt", reason: "would hold an impossible time") }
+    let moved = try reader.u64() &+ UInt64(90_000).dividingFullWidth(product).quotient
     let bytes = (0..<8).map { UInt8(truncatingIfNeeded: moved >> (56 - 8 * $0)) }
     changes.append(Change(offset: start + Int64(offset), bytes: bytes))
   }
