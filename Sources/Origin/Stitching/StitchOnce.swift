@@ -45,14 +45,12 @@ package func stitchOnce(
         summary.ended += 1
         continue
       }
-      let now = ContinuousClock.now
-      var stitching = try RecordingStitching(store, recording, configuration.policy, log, at: now)
-      _ = try stitching.advance(at: now)
-      guard stitching.isEnded else { continue }
-      summary.ended += 1
-      if let whole = try WholeRecording.write(store, recording) {
-        summary.segments += whole.segments
-        summary.gaps += whole.gaps
+      do throws(StorageError) {
+        try pass(store, recording, configuration.policy, &summary, log)
+      } catch {
+        // What a worker at the same bucket has written meanwhile is read, and gone on from.
+        guard error.remoteReason == .overtaken else { throw error }
+        try pass(store, recording, configuration.policy, &summary, log)
       }
     } catch {
       summary.failed += 1
@@ -61,4 +59,18 @@ package func stitchOnce(
   }
   lock?.release()
   return summary
+}
+
+private func pass(
+  _ store: any StitchStore, _ recording: RecordingName, _ policy: StitchingPolicy, _ summary: inout StitchSummary,
+  _ log: Log
+) throws(StorageError) {
+  let now = ContinuousClock.now
+  var stitching = try RecordingStitching(store, recording, policy, log, at: now)
+  _ = try stitching.advance(at: now)
+  guard stitching.isEnded else { return }
+  let whole = try WholeRecording.write(store, recording)
+  summary.ended += 1
+  summary.segments += whole?.segments ?? 0
+  summary.gaps += whole?.gaps ?? 0
 }

@@ -116,8 +116,8 @@ package final class StitchService: Sendable {
             "ticks": .integer(whole.ticks),
           ])
       } catch {
-        if error.isMissing || error.remoteReason == .overtaken { continue }
-        // The next look at the directories finds the recording unsettled and asks again.
+        // The next look finds the recording unsettled and asks again; a store that is away says so itself.
+        if error.isMissing || error.remoteReason.map({ $0 != .unusable }) == true { continue }
         log.error(
           "stitch", "cannot write \(recording)/\(WholeRecording.name): \(error)", ["recording": .init(recording)])
       }
