@@ -37,6 +37,9 @@ import CLibAV
     unsafe self.raw = raw
   }
 
+  /// Frames it holds back for reordering, as far as the codec configuration or the pictures so far tell (`has_b_frames`).
+  package var reorderDepth: Int { unsafe Int(raw.pointee.has_b_frames) }
+
   deinit {
     var raw: UnsafeMutablePointer<AVCodecContext>? = unsafe raw
     unsafe avcodec_free_context(&raw)

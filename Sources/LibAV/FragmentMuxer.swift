@@ -185,6 +185,11 @@ extension FlushError: Sendable where Sink: Sendable {}
     }
   }
 
+  /// Makes the packet held back last longer, by `duration` in `timeBase(of:)`.
+  package mutating func prolongHeld(_ index: Int, by duration: Int64) {
+    if tracks[index].hasHeld { tracks[index].held.duration += duration }
+  }
+
   /// Called when the first packet goes to libav: first packets of other tracks are held back by then, if they are near.
   private mutating func settleLead() {
     var lead: Int64 = 0

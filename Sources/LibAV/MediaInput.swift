@@ -181,6 +181,9 @@ package struct InputRequest: Sendable {
     var defaults = [MediaOption("probesize", "5000000")]
     if isRealTime(scheme: request.url) {
       defaults += [MediaOption("analyzeduration", "1500000")]
+    } else if request.format == nil, request.url != "-" {
+      // A track of a file may begin late.
+      defaults += [MediaOption("analyzeduration", "60000000")]
     }
     return defaults
   }

@@ -175,7 +175,28 @@ import Testing
     #expect(interleaver.isEmpty)
   }
 
-  @Test func `a track that falls silent is not waited for beyond patience`() {
+  @Test func `what comes back within patience is in its place among what waited for it`() {
+    var interleaver = Interleaver<String>(tracks: 2, patience: 90_000)
+    interleaver.add("picture", time: 0, track: 0)
+    for second in 0..<Int64(3) { interleaver.add("sound \(second)", time: second * 90_000, track: 1) }
+    var left: [String] = []
+    while let sample = interleaver.next() { left.append(sample.element) }
+    #expect(left == ["picture", "sound 0"])
+    interleaver.add("picture late", time: 100_000, track: 0)
+    while let sample = interleaver.next() { left.append(sample.element) }
+    #expect(left == ["picture", "sound 0", "sound 1", "picture late"])
+  }
+
+  @Test func `no more than its capacity waits for a track that stays away`() {
+    var interleaver = Interleaver<Int64>(tracks: 2, patience: .max, capacity: 1000)
+    for n in 0..<Int64(50) {
+      interleaver.add(n, time: n * 3600, bytes: 100, track: 0)
+      if n < 10 { #expect(interleaver.next() == nil) }
+      while let sample = interleaver.next() { #expect(sample.element == n - 10) }
+    }
+  }
+
+  @Test func `for a track that falls silent each sample waits for as long as patience`() {
     var interleaver = Interleaver<Int64>(tracks: 2, patience: 90_000)
     interleaver.add(0, time: 0, track: 1)
     var left = 0
@@ -183,12 +204,52 @@ import Testing
       interleaver.add(n, time: n * 3600, track: 0)
       while interleaver.next() != nil { left += 1 }
     }
-    #expect(left == 51)
+    #expect(left == 25)
   }
 }
 
 extension Interleaver.Sample: Equatable where Element: Equatable {
   public static func == (a: Self, b: Self) -> Bool { (a.track, a.time, a.element) == (b.track, b.time, b.element) }
+}
+
+@Suite struct `Picture order` {
+  /// Pictures in the order of decoding, a slot of 10 apart; what comes out, in that order.
+  private func times(_ pictures: [(count: Int?, isStart: Bool, pts: Int64?)]) -> [Int64] {
+    var order = PictureOrder()
+    var times: [Int64] = []
+    for (index, picture) in pictures.enumerated() {
+      order.add(count: picture.count, startsSequence: picture.isStart, pts: picture.pts, slot: Int64(index) * 10)
+      while let time = order.next() { times.append(time) }
+    }
+    order.finish()
+    while let time = order.next() { times.append(time) }
+    return times
+  }
+
+  @Test func `pictures are shown in the order of their count, which begins anew with each IDR`() {
+    let group: [(count: Int?, isStart: Bool, pts: Int64?)] = [
+      (0, true, nil), (8, false, nil), (4, false, nil), (2, false, nil), (6, false, nil),
+    ]
+    #expect(times(group + group) == [0, 40, 20, 10, 30, 50, 90, 70, 60, 80])
+  }
+
+  @Test func `more than a decoder can hold is not waited for, and a count that cannot be read comes last`() {
+    var order = PictureOrder()
+    for index in 0...16 { order.add(count: index, startsSequence: index == 0, pts: nil, slot: Int64(index)) }
+    #expect(order.next() == 0 && order.next() == nil)
+    #expect(times([(0, true, nil), (4, false, nil), (2, false, nil), (nil, false, nil)]) == [0, 20, 10, 30])
+  }
+
+  @Test func `a count that goes back below what was shown begins anew`() {
+    let first = (0..<20).map { (count: Int?($0 * 2), isStart: $0 == 0, pts: Int64?.none) }
+    let second: [(count: Int?, isStart: Bool, pts: Int64?)] = [(0, false, nil), (4, false, nil), (2, false, nil)]
+    #expect(times(first + second).suffix(3) == [200, 220, 210])
+  }
+
+  @Test func `times that are known are kept, and those between follow them`() {
+    #expect(
+      times([(0, true, 100), (6, false, nil), (2, false, 110), (4, false, nil)]) == [100, 130, 110, 120])
+  }
 }
 
 @Suite struct `Push gate` {

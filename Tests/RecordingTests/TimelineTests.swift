@@ -76,7 +76,56 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     feed.finish()
     #expect(feed.placed[0].first == PlacedTimes(run: 0, pts: 0, dts: 0, duration: 3600))
     #expect(feed.dropped[0] == 10)
-    #expect(feed.placed[1].first?.pts == 480)
+    #expect(feed.placed[1].first?.pts == -1440, "something of it is heard from the first picture on")
+    #expect(feed.timeline.leftOut == 400_000)
+  }
+
+  @Test func `a copied picture that begins long after the sound is shown from the start`() {
+    var feed = Feed(
+      [
+        copiedVideo,
+        {
+          var s = soundTicks; s.isCopied = true; return s
+        }(),
+      ], .stored)
+    for n in 0..<Int64(200) { feed.place(n * 1920, track: 1) }
+    for n in 0..<Int64(5) { feed.place(450_000 - 7200 + n * 3600, pts: 450_000 + n * 3600, key: n == 0, track: 0) }
+    feed.finish()
+    #expect(feed.placed[1].first?.pts == 0 && feed.dropped == [0, 0] && feed.timeline.leftOut == 0)
+    #expect(feed.placed[0].map(\.pts) == [0, 453_600, 457_200, 460_800, 464_400])
+    #expect(feed.placed[0].map(\.dts) == [-7200, 446_400, 450_000, 453_600, 457_200])
+  }
+
+  @Test func `a picture that comes when its run has begun without it begins the next one`() {
+    var feed = Feed([video, soundTicks], .streamed)
+    for n in 0..<Int64(1000) { feed.place(n * 1920, track: 1) }
+    for n in 0..<Int64(60) {
+      feed.place((1000 + n) * 1920, key: n % 20 == 3, track: 0)
+      feed.place((1000 + n) * 1920, track: 1)
+    }
+    feed.finish()
+    #expect(feed.dropped == [3, 0])
+    #expect(feed.placed[0].map(\.run) == Array(repeating: 1, count: 57) && feed.placed[0].first?.pts == 0)
+    #expect(feed.placed[1].filter { $0.run == 1 }.map(\.pts) == (0..<57).map { Int64($0) * 1920 })
+  }
+
+  @Test(arguments: [0, 1, 2])
+  func `decode times that no container tells are presentation times in order, however deep the reordering`(known: Int) {
+    var track = copiedVideo
+    track.reorderDepth = Int64(known)
+    var feed = Feed([track], .stored)
+    // Slides of 20 s: I P B B, I P B B, with two pictures of reordering.
+    let shown: [Int64] = [0, 3, 2, 1, 4, 7, 6, 5]
+    feed.timeline.deepen(0, to: 2)
+    for (index, place) in shown.enumerated() {
+      feed.take(
+        feed.timeline.place(
+          SourceTimes(pts: place * 1_800_000, dts: nil, duration: 1_800_000, isKey: index % 4 == 0), track: 0))
+    }
+    feed.finish()
+    #expect(feed.placed[0].map(\.pts) == shown.map { $0 * 1_800_000 })
+    #expect(feed.placed[0].allSatisfy { $0.run == 0 } && feed.timeline.repairs == 0)
+    #expect(feed.placed[0][4].pts - feed.placed[0][4].dts < 100_000, "a cut lies where its picture is shown")
   }
 
   @Test func `leading pictures of an open group go, reordered ones stay`() {
@@ -260,9 +309,10 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
   @Test func `sound from long before the picture is cut where the picture cannot be made to last`() {
     var feed = Feed([video, sound], .stored)
     feed.place(0, duration: 1024, track: 1)
-    feed.place(3 * 90_000, track: 0)
+    feed.place(300 * 90_000, track: 0)
     feed.finish()
-    #expect(feed.placed[0].first?.pts == 90_000, "one second of lead-in")
+    #expect(feed.placed[0].first?.pts == 10_800_000, "two minutes of lead-in")
+    #expect(feed.timeline.leftOut == 180_000_000)
   }
 
   /// Whatever comes in: every packet is answered once, in order; decode times increase in each run; runs do not go back.

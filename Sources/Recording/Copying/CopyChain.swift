@@ -16,8 +16,11 @@ final class CopyChain: TrackChain {
   /// A packet that is passed on when the next one has shown whether segments can start with it.
   private var held: Packet?
   private var heldKind = PictureKind.other
-  /// Where the sound packet placed last begins, in its time base.
-  private var lastStart: Int64?
+  /// Where the sound packet placed last begins and ends, in ticks.
+  private var last: (start: Int64, end: Int64)?
+  private var silence: CodedSilence?
+  /// A hole up to this in the sound is one of its clock's, in ticks; a longer one is filled.
+  private static let stretch: Int64 = 5400
 
   init(track: Int, stream: StreamInfo, session: Session) {
     self.track = track
@@ -30,6 +33,7 @@ final class CopyChain: TrackChain {
   /// What the packets are from the next one on; the run must be a new one.
   func setParameters(_ parameters: CodecParameters) {
     self.parameters = parameters
+    silence = nil
     lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: parameters.extradata)
   }
 
@@ -37,21 +41,18 @@ final class CopyChain: TrackChain {
     if times.run != run { limit = session.limit(of: times.run) }
     if let limit, packet.timeBase.convert(times.dts, to: .ticks) >= limit { return packet.clear() }
     // Before the other input began.
-    if times.pts < 0 { return packet.clear() }
-    if times.run != run {
-      try endRun()
-      run = times.run
-      isPatient = !session.meter.value.isLive
-      let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
-      session.put(.begin(track: track, run: times.run, format))
-    }
+    if times.pts + (stream.kind == .audio ? times.duration : 1) <= 0 { return packet.clear() }
+    try begin(times.run)
     if stream.kind == .audio {
+      let start = packet.timeBase.convert(times.dts, to: .ticks)
+      let end = packet.timeBase.convert(times.dts + times.duration, to: .ticks)
       // Clips that were joined overlap by the padding of their last packets: the place is taken.
-      if let start = lastStart, times.dts < start + times.duration / 2 {
+      if let last, start < last.start + (end - start) / 2 {
         session.meter.add { $0.damaged += 1 }
         return packet.clear()
       }
-      lastStart = times.dts
+      try fill(to: start)
+      last = (start, end)
     }
     let kind = kind(of: packet)
     try release(next: kind)
@@ -64,6 +65,40 @@ final class CopyChain: TrackChain {
     taken.take(from: &packet)
     held = consume taken
     heldKind = kind
+  }
+
+  private func begin(_ run: Int) throws(RecordingError) {
+    guard run != self.run else { return }
+    try endRun()
+    self.run = run
+    limit = session.limit(of: run)
+    isPatient = !session.meter.value.isLive
+    let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
+    session.put(.begin(track: track, run: run, format))
+  }
+
+  /// Sound has not come up to `ticks` of a run, and pictures have: it is silence until then.
+  func fill(to ticks: Int64, of run: Int) throws(RecordingError) {
+    guard stream.kind == .audio else { return }
+    // The init section may have to wait for the first packet (ADTS), and so has the run.
+    if silence == nil { silence = CodedSilence(like: parameters) }
+    guard silence != nil else { return }
+    try begin(run)
+    try fill(to: ticks)
+  }
+
+  private func fill(to ticks: Int64) throws(RecordingError) {
+    guard run != nil, ticks - (last?.end ?? 0) > Self.stretch else { return }
+    if silence == nil { silence = CodedSilence(like: parameters) }
+    // As many packets as the hole has room for, or one that laps over a little.
+    while let silence, ticks - (last?.end ?? 0) > silence.ticks * 3 / 4 {
+      let start = last?.end ?? 0
+      try release(next: .start)
+      held = try silence.packet(at: start)
+      heldKind = .start
+      last = (start, start + silence.ticks)
+      session.meter.add { $0.silence += silence.ticks }
+    }
   }
 
   func finish() throws(RecordingError) {
@@ -88,11 +123,14 @@ final class CopyChain: TrackChain {
   }
 
   func endRun() throws(RecordingError) {
+    guard let run else { return }
+    // Whatever fails, the track leaves the run.
     defer {
-      if let run { session.put(.end(track: track, run: run)) }
-      run = nil
-      lastStart = nil
+      session.put(.end(track: track, run: run))
+      self.run = nil
+      last = nil
     }
+    if stream.kind == .audio { try fill(to: min(session.end(of: run), limit ?? .max)) }
     try release(next: .other)
   }
 

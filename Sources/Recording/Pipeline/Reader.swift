@@ -11,6 +11,8 @@ final class Reader: @unchecked Sendable {
     fileprivate(set) var stream: StreamInfo
     let chain: any TrackChain
     fileprivate var filter: BitstreamFilter?
+    /// Finds presentation times, where the container has none.
+    fileprivate var clock: PictureClock?
     /// Packets that the timeline has not answered yet, oldest first.
     fileprivate var waiting: [Waiting] = []
     fileprivate var parameters: CodecParameters
@@ -43,10 +45,30 @@ final class Reader: @unchecked Sendable {
       filter = chain is CopyChain ? try Source.filter(for: stream) : nil
       self.stream = stream
       parameters = stream.parameters
+      clock = nil
       waiting = []
       hasPackets = false
       packetsWithoutKey = 0
       openStarts = 0
+    }
+
+    fileprivate func needsClock(_ packet: borrowing Packet) throws(RecordingError) -> Bool {
+      if clock == nil, chain is CopyChain, PictureClock.isNeeded(for: packet, of: stream) {
+        clock = try PictureClock(stream)
+      }
+      return clock != nil
+    }
+
+    /// Frames that are reordered, according to the first packet: of a track that begins late nothing is known before.
+    fileprivate func reorderDepth(_ packet: borrowing Packet) -> Int {
+      guard stream.parameters.reorderDepth == 0 else { return 0 }
+      do throws(AVError) {
+        var decoder = try Decoder(stream: stream)
+        try decoder.send(packet)
+        return decoder.reorderDepth
+      } catch {
+        return 0
+      }
     }
 
     fileprivate var timelineTrack: TimelineTrack {
@@ -78,6 +100,7 @@ final class Reader: @unchecked Sendable {
   private var input: MediaInput?
   private let name: InputName
   private let isLive: Bool
+  private let hasNoDecodeTimes: Bool
   /// There is no other input, so a jump of the clock begins a run.
   private let isAlone: Bool
   /// Which of the recording's inputs it is.
@@ -117,6 +140,7 @@ final class Reader: @unchecked Sendable {
     self.isAlone = isAlone
     name = input.name
     isLive = input.isLive
+    hasNoDecodeTimes = input.formatName.hasPrefix("matroska")
     if input.isLive { session.meter.add { $0.isLive = true } }
     timeline = Reader.timeline(sources, input, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
@@ -126,6 +150,8 @@ final class Reader: @unchecked Sendable {
   private static func timeline(_ sources: [Source], _ input: borrowing MediaInput, isAlone: Bool) -> Timeline {
     var policy = input.isLive || input.joinsClocks ? Timeline.Policy.streamed : .stored
     policy.jumpsBeginRuns = isAlone
+    // What is stored can be waited for.
+    if !input.isLive { policy.keyPatience = .seconds(120) }
     return Timeline(tracks: sources.map { $0.timelineTrack }, policy: policy)
   }
 
@@ -171,6 +197,10 @@ final class Reader: @unchecked Sendable {
         failure = error
       }
       do throws(RecordingError) {
+        for track in sources.indices {
+          sources[track].clock?.finish()
+          try passOnClocked(track)
+        }
         try handle(timeline.finish())
       } catch {
         failure = failure ?? error
@@ -240,11 +270,22 @@ final class Reader: @unchecked Sendable {
         packet.clear()
         continue
       }
-      try prepare(&packet, track)
+      if try sources[track].needsClock(packet) {
+        try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
+        try passOnClocked(track)
+      } else {
+        try prepare(&packet, track)
+      }
     }
   }
 
   // MARK: Before the timeline
+
+  private func passOnClocked(_ track: Int) throws(RecordingError) {
+    guard let clock = sources[track].clock else { return }
+    var packet = try media { () throws(AVError) in try Packet() }
+    while clock.next(into: &packet) { try prepare(&packet, track) }
+  }
 
   private func prepare(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
     let source = sources[track]
@@ -294,6 +335,11 @@ final class Reader: @unchecked Sendable {
     }
     let stream = source.stream
     var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration, isKey: isStart(packet, source))
+    if stream.kind == .video {
+      // AVI tells the duration of a field; Matroska tells no decode times, and libav's guesses leap where pictures are rare.
+      if times.pts == nil { times.duration = 0 } else if hasNoDecodeTimes { times.dts = nil }
+      if times.dts == nil, !source.hasPackets { timeline.deepen(track, to: source.reorderDepth(packet)) }
+    }
     if let skipped = packet.skippedSamples, stream.sampleRate > 0 {
       times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
     }
@@ -402,6 +448,7 @@ final class Reader: @unchecked Sendable {
     let read = sources.map(\.end).max() ?? 0
     // The last picture may have been shown for longer, while the source was away.
     let end = startedRun.map { max(read, session.end(of: $0)) } ?? 0
+    if let startedRun { session.noteEnd(min(read, limit ?? .max), of: startedRun) }
     consumed += end
     startedRun = run
     limit = session.setConsumed(consumed, before: run)
@@ -411,6 +458,12 @@ final class Reader: @unchecked Sendable {
       if isLive, !isAlone, let first = session.start(of: run) {
         shift = (time.milliseconds - first.milliseconds) * 90
       }
+    }
+    if timeline.leftOut > 100_000 {
+      session.log.warning(
+        "source",
+        "\(name): \(Double(timeline.leftOut / 100_000) / 10) s of sound before the picture are left out",
+        ["input": .text(name.description), "seconds": .number(Double(timeline.leftOut) / 1_000_000)])
     }
     for source in sources {
       source.end = 0
@@ -436,7 +489,10 @@ final class Reader: @unchecked Sendable {
     let lag = min(sources[track].end - (isLive ? 90_000 : 900_000), limit ?? .max)
     guard lag > 0 else { return }
     for source in sources where source !== sources[track] {
-      if let sound = source.chain as? SoundChain, sources[track].stream.kind == .video { try sound.fill(to: lag) }
+      if sources[track].stream.kind == .video {
+        try (source.chain as? SoundChain)?.fill(to: lag)
+        if let startedRun { try (source.chain as? CopyChain)?.fill(to: lag, of: startedRun) }
+      }
       if let picture = source.chain as? PictureChain, !isLive, source.end < lag { try picture.fill(to: lag) }
     }
   }

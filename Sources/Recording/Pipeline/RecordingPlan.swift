@@ -36,6 +36,7 @@ struct RecordingPlan {
           RecordingPlan.request(wanted, configuration),
           interruption: session.interruptions[configuration.inputs.count], session: session)
       }
+      RecordingPlan.tellRest(of: input, session.log)
       let isLast = index + 1 == configuration.inputs.count
       var sources: [Reader.Source] = []
       if index == 0, configuration.video != .none, let stream = input.bestVideo {
@@ -70,6 +71,24 @@ struct RecordingPlan {
       track = try SoundTrack(track: 0, session: session, to: .microphone)
     }
     return MicrophoneTrack(session: session, microphone: microphone, track: track)
+  }
+
+  /// Says which streams of an input nobody looks at.
+  private static func tellRest(of input: borrowing MediaInput, _ log: Log) {
+    let used = [input.bestVideo?.index, input.bestAudio?.index]
+    var parts: [String] = []
+    var hint = ""
+    for stream in input.streams where !used.contains(stream.index) {
+      parts.append("stream \(stream.index) (\(stream.kind == .audio ? "sound, " : "")\(stream.codec))")
+      if stream.kind == .audio, hint.isEmpty {
+        hint =
+          "; as a second sound track: --input-format lavfi --mic amovie=FILE:si=\(stream.index) --mic-mode separate"
+      }
+    }
+    guard !parts.isEmpty else { return }
+    log.info(
+      "source", "\(input.name): not recorded: \(parts.joined(separator: ", "))\(hint)",
+      ["input": .text(input.name.description)])
   }
 
   private static func request(_ wanted: RecordingConfiguration.Input, _ configuration: RecordingConfiguration)

@@ -23,11 +23,13 @@ final class RunOutput {
   /// First presentation time of the run's leading track and of the open segment, in ticks.
   private var origin: Int64?
   private var segmentStart: Int64 = 0
+  /// Where what was muxed of each track ends in presentation, in the muxer's time base.
+  private var ends: [Int64]
   /// Where the leading track's samples of the open segment begin, in its time base.
   private var segmentDecodeStart: Int64 = 0
   /// What is whole in the open segment.
   private var wholeLength: Int64 = 0
-  private var wholeEnd: Int64 = 0
+  private var wholeTicks: Int64 = 0
   /// Bytes of the segment committed last.
   private var lastLength: Int64 = 0
   private var isFinished = false
@@ -35,8 +37,10 @@ final class RunOutput {
   private var pending = 0
   /// A fragment of so many packets is written although the leading track asks for none: it has ended, or stays away.
   private static let mostPending = 1000
-  /// Decode times of a track begin below its presentation times by this, in ticks.
+  /// Decode times of a track lie below its presentation times by this since it could last be cut, in its time base.
   private var reordering: [Int64?]
+  /// Sound may go on for so many ticks behind the last picture: it comes in frames, and tracks rarely end together.
+  private static let rest: Int64 = 5400
   /// In the muxer's time base.
   private var lastDecodeTimes: [Int64?]
 
@@ -60,8 +64,12 @@ final class RunOutput {
     cutter = SegmentCutter(
       segment: configuration.segmentTicks, chunk: configuration.chunkTicks,
       tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
-    interleaver = Interleaver(tracks: formats.count, patience: 15 * 90_000)
+    // Slides are stored minutes apart, and their sound is small; what is live is not kept from the disk for long.
+    let isLive = session.meter.value.isLive
+    interleaver = Interleaver(
+      tracks: formats.count, patience: isLive ? 15 * 90_000 : .max, capacity: isLive ? .max : 4 << 20)
     reordering = Array(repeating: nil, count: formats.count)
+    ends = Array(repeating: 0, count: formats.count)
     lastDecodeTimes = reordering
     let tracks = formats.map { FragmentTrack(parameters: $0.parameters, frameRate: $0.frameRate) }
     muxer = try media { () throws(AVError) in try FragmentMuxer(tracks: tracks) }
@@ -82,10 +90,10 @@ final class RunOutput {
   /// Takes a packet of `track`, its times the run's.
   func add(_ waiting: WaitingPacket, track: Int) throws(RecordingError) {
     guard let dts = waiting.packet.dts, let pts = waiting.packet.pts else { return }
-    let reordering = self.reordering[track] ?? (pts - dts)
+    let reordering = waiting.canStart ? pts - dts : self.reordering[track] ?? (pts - dts)
     self.reordering[track] = reordering
     let time = waiting.packet.timeBase.convert(dts + reordering, to: .ticks)
-    interleaver.add(waiting, time: time, track: track)
+    interleaver.add(waiting, time: time, bytes: waiting.packet.byteCount, track: track)
     try write()
   }
 
@@ -101,18 +109,27 @@ final class RunOutput {
     isFinished = true
     for track in formats.indices { interleaver.end(track: track) }
     try write()
+    // The last picture is shown for as long as there is sound.
+    let end = formats.indices.map { self.end(of: $0) }.max() ?? 0
+    if end - self.end(of: lead) > Self.rest, formats[lead].parameters.kind == .video {
+      muxer.prolongHeld(lead, by: end - self.end(of: lead))
+      ends[lead] = end
+    }
     try media { () throws(AVError) in try muxer.releaseHeld() }
     if origin != nil {
       try flush()
-      try commit()
+      try commit(until: self.end(of: lead))
     }
   }
+
+  /// In ticks.
+  private func end(of track: Int) -> Int64 { muxer.timeBase(of: track).convert(ends[track], to: .ticks) }
 
   /// Saves what is whole after a failure, and closes the run if that is still possible.
   func salvage(_ marker: MarkerName.Kind) {
     do throws(RecordingError) {
       if writer.hasOpenSegment, wholeLength > 0 {
-        try commit(length: wholeLength)
+        try commit(until: segmentStart + wholeTicks, length: wholeLength)
       }
       try close(marker)
     } catch {
@@ -158,7 +175,7 @@ final class RunOutput {
           if let next = interleaver.take(track: track) { try mux(next.element, track) }
         }
         try flush()
-        try commit()
+        try commit(until: sample.time)
         segmentStart = sample.time
         segmentDecodeStart = decodeStart
       }
@@ -178,6 +195,7 @@ final class RunOutput {
       waiting.packet.pts = max(waiting.packet.pts ?? settled, settled)
       lastDecodeTimes[track] = settled
     }
+    ends[track] = max(ends[track], (waiting.packet.pts ?? 0) + waiting.packet.duration)
     push?.offer(waiting.packet, run: run, track: track, canStart: track == lead && waiting.canStart)
     try media { () throws(AVError) in try muxer.write(&waiting.packet, track: track) }
     pending += 1
@@ -203,7 +221,8 @@ final class RunOutput {
       try spool { () throws(StorageError) in try append(unsafe first.span.bytes) }
     }
     wholeLength = writer.openLength
-    wholeEnd = muxer.end(of: lead) ?? segmentDecodeStart
+    wholeTicks = muxer.timeBase(of: lead).convert(
+      (muxer.end(of: lead) ?? segmentDecodeStart) - segmentDecodeStart, to: .ticks)
   }
 
   private func deliver(_ sink: (RawSpan) throws(StorageError) -> Void) throws(RecordingError) {
@@ -241,12 +260,12 @@ final class RunOutput {
     onCommit(EntryPath(key: writer.key, entry: .initSection))
   }
 
-  private func commit(length: Int64? = nil) throws(RecordingError) {
+  /// - Parameters:
+  ///   - end: presentation time in ticks at which the segment ends, so that durations add up whatever the rounding.
+  ///   - length: bytes of it that are whole; nil: all.
+  private func commit(until end: Int64, length: Int64? = nil) throws(RecordingError) {
     guard writer.hasOpenSegment else { return }
-    let end = length == nil ? muxer.end(of: lead) ?? segmentDecodeStart : wholeEnd
-    let timeBase = muxer.timeBase(of: lead)
-    // From the difference of two absolute times, so that durations add up whatever the rounding.
-    let ticks = timeBase.convert(end, to: .ticks) - timeBase.convert(segmentDecodeStart, to: .ticks)
+    let ticks = end - segmentStart
     guard ticks > 0 else { return writer.abandonSegment() }
     let bytes = length ?? writer.openLength
     let name = try spool { () throws(StorageError) in

@@ -30,9 +30,10 @@ package struct Timeline: Sendable {
     package var patience: Duration = .seconds(2)
     /// The same for a track that has to begin at a key frame.
     package var keyPatience: Duration = .seconds(12)
-    /// Sound that begins before the picture is kept up to this much where the picture can be made to last (decoded
-    /// tracks).
-    package var maximumLeadIn: Duration = .seconds(1)
+    /// Sound that begins before the picture is kept up to this much: the first picture is shown from the start.
+    package var maximumLeadIn: Duration = .seconds(120)
+    /// Where the picture is copied, sound before it that is worth a still picture: key frames are a second or so apart.
+    package var minimumLeadIn: Duration = .seconds(1)
     /// Once a track has jumped, the others have this much media time to do so too.
     package var jumpPatience: Duration = .milliseconds(1500)
 
@@ -71,8 +72,14 @@ package struct Timeline: Sendable {
     self.tracks = tracks.map(TimelineTrackState.init)
   }
 
+  /// Sound before the run's origin that has no place in it, in microseconds.
+  package private(set) var leftOut: Int64 = 0
+
   /// The source's time that the run's origin stands for; nil before the first run.
   package private(set) var origin: (time: Int64, timeBase: RationalTime)?
+
+  /// A track's pictures are reordered by more frames than its header told, if by more.
+  package mutating func deepen(_ track: Int, to depth: Int) { tracks[track].deepen(to: Int64(depth)) }
 
   /// Takes the times of the next packet of `track`, in the order of the input.
   package mutating func place(_ times: SourceTimes, track index: Int) -> [Answer] {
@@ -92,6 +99,11 @@ package struct Timeline: Sendable {
     if let split, packet.pts >= split.timeBase.convert(split.time, to: tracks[index].info.timeBase) {
       return leave(with: packet, index)
     }
+    if tracks[index].mustBegin {
+      if !packet.isKey { return [Answer(track: index, placement: .dropped)] }
+      // The run was begun without it, and the tracks of a run do not change.
+      if policy.jumpsBeginRuns, tracks.count > 1 { return begin(with: packet, index) }
+    }
     if tracks[index].held.isEmpty, tracks[index].fits(packet, policy) {
       let answer = [accept(packet, index)]
       return tracks.contains(where: \.hasJumped) ? answer + settleJump() : answer
@@ -103,7 +115,10 @@ package struct Timeline: Sendable {
   /// tracks present from then on belongs to that run as well.
   package mutating func placeInNextRun(_ times: SourceTimes, track index: Int) -> [Answer] {
     guard isOpen, !tracks[index].hasEnded, !tracks[index].hasJumped else { return place(times, track: index) }
-    let packet = tracks[index].normalize(times)
+    return begin(with: tracks[index].normalize(times), index)
+  }
+
+  private mutating func begin(with packet: HeldTimes, _ index: Int) -> [Answer] {
     split = split ?? (packet.pts, tracks[index].info.timeBase)
     return leave(with: packet, index)
   }
@@ -139,7 +154,7 @@ package struct Timeline: Sendable {
     let waiting = tracks.filter { !$0.hasEnded && $0.held.isEmpty }
     if waiting.isEmpty { return tracks.allSatisfy(\.held.isEmpty) ? [] : open() }
     let patience = waiting.contains { $0.info.startsAtKey } ? policy.keyPatience : policy.patience
-    return tracks.contains { $0.heldSpan > patience || $0.held.count > 2_000 } ? open() : []
+    return tracks.contains { $0.heldSpan > patience || $0.held.count > 8_000 } ? open() : []
   }
 
   private mutating func open() -> [Answer] {
@@ -153,6 +168,7 @@ package struct Timeline: Sendable {
     guard let origin = findOrigin() else { return answers }
     self.origin = origin
     isOpen = true
+    leftOut = tracks.map { $0.isAhead(of: origin) }.max() ?? 0
     for index in tracks.indices {
       tracks[index].begin(at: origin.timeBase.convert(origin.time, to: tracks[index].info.timeBase))
       let held = tracks[index].held
@@ -168,18 +184,19 @@ package struct Timeline: Sendable {
     return answers
   }
 
-  /// Where presentation begins: with the copied picture, else with what is heard or seen first.
+  /// Where presentation begins: with the copied picture, if little is heard before it, else with what is heard or seen first.
   private func findOrigin() -> (time: Int64, timeBase: RationalTime)? {
     var earliest: (microseconds: Int64, time: Int64, timeBase: RationalTime)?
     var picture: (microseconds: Int64, time: Int64, timeBase: RationalTime)?
     var frame = Duration.zero
+    var isCopied = false
     for track in tracks {
       guard let first = track.held.first else { continue }
       let time = first.pts + first.skipped
       let candidate = (track.microseconds(time), time, track.info.timeBase)
-      if track.info.setsOrigin { return (time, track.info.timeBase) }
       if track.info.startsAtKey {
         picture = candidate
+        isCopied = track.info.setsOrigin
         frame = .microseconds(track.microseconds(track.info.usualDuration))
       }
       if earliest.map({ candidate.0 < $0.microseconds }) ?? true { earliest = candidate }
@@ -187,6 +204,7 @@ package struct Timeline: Sendable {
     guard let earliest else { return nil }
     if let picture {
       let leadIn = min(.microseconds(picture.microseconds - earliest.microseconds), policy.maximumLeadIn)
+      if isCopied && leadIn <= policy.minimumLeadIn { return (picture.time, picture.timeBase) }
       // In whole frames: so frames stay on the grid of segments, for the price of a few milliseconds of sound.
       let frames = frame > .zero ? leadIn.microseconds / frame.microseconds : 0
       if leadIn > .zero {

@@ -20,6 +20,8 @@ struct TimelineTrackState: Sendable {
   var hasEnded = false
   /// Decode time, in the source's clock, at which the packet placed last ends; nil at the start of a run.
   private(set) var expected: Int64?
+  /// Decode time of that packet.
+  private var placed: Int64 = 0
 
   private var unwrapper: Unwrapper
   private var lastSeen: Int64?
@@ -32,10 +34,27 @@ struct TimelineTrackState: Sendable {
   private var lastDTS: Int64?
   private var lastPTS: Int64?
   private var firstPTS: Int64?
+  /// Decode times lie below presentation times by this at the start of the run.
+  private var firstDelay: Int64 = 0
+  /// Presentation times not yet given away as decode times, lowest first, and how many are kept back.
+  private var recent: [Int64] = []
+  private var depth: Int64
 
   init(_ info: TimelineTrack) {
     self.info = info
+    depth = info.reorderDepth
     unwrapper = Unwrapper(timeBase: info.timeBase)
+  }
+
+  mutating func deepen(to depth: Int64) { self.depth = max(self.depth, depth) }
+
+  /// Nothing has been placed of a track that can begin at a key frame only.
+  var mustBegin: Bool { info.startsAtKey && expected == nil }
+
+  /// By how much the track's first sound lies before `origin`, in microseconds.
+  func isAhead(of origin: (time: Int64, timeBase: RationalTime)) -> Int64 {
+    guard !info.startsAtKey, let first = held.first else { return 0 }
+    return origin.timeBase.convert(origin.time, to: .microseconds) - microseconds(first.pts + first.skipped)
   }
 
   func microseconds(_ time: Int64) -> Int64 { info.timeBase.convert(time, to: .microseconds) }
@@ -63,10 +82,8 @@ struct TimelineTrackState: Sendable {
         pts = dts + (delayVaries ? 0 : delay ?? 0)
       }
     } else if let presented {
-      // Matroska stores presentation times only, and libav works the decode times out with some delay.
       pts = unwrapper.unwrap(presented)
-      let ahead = info.reorderDepth * duration
-      dts = max(min(lastSeen ?? (pts - ahead), pts), pts - 2 * ahead)
+      dts = decodeTime(pts, duration)
     } else {
       dts = lastSeen ?? 0
       pts = dts
@@ -76,6 +93,20 @@ struct TimelineTrackState: Sendable {
     return HeldTimes(
       pts: pts, dts: dts, duration: duration, skipped: times.skipped, isKey: times.isKey, arrival: times.arrival)
   }
+
+  /// The decode time of a picture of which only the presentation time is known (Matroska): pictures are decoded in the
+  /// rhythm in which they are shown, ahead by as many as are reordered.
+  private mutating func decodeTime(_ pts: Int64, _ duration: Int64) -> Int64 {
+    if let last = recent.last, abs(pts - last) > ticks(milliseconds: 60_000) { recent = [] }
+    recent.insert(pts, at: recent.firstIndex { $0 > pts } ?? recent.count)
+    let missing = depth + 1 - Int64(recent.count)
+    if missing > 0 { return recent[0] - missing * min(duration, ticks(milliseconds: 100)) }
+    // The header said too little: this one is shown before what has been decoded.
+    if let lastSeen, recent[0] < lastSeen - duration { depth = min(depth + 1, 16) }
+    return recent.removeFirst()
+  }
+
+  private func ticks(milliseconds: Int64) -> Int64 { RationalTime(1, 1000).convert(milliseconds, to: info.timeBase) }
 
   /// Times beyond 3000 years are noise, and sums of them would overflow.
   private func isPossible(_ time: Int64) -> Bool {
@@ -96,7 +127,9 @@ struct TimelineTrackState: Sendable {
   func fits(_ packet: HeldTimes, _ policy: Timeline.Policy) -> Bool {
     guard let expected else { return true }
     let delta = duration(packet.dts - expected)
-    if delta >= .zero - policy.maximumStepBack && delta <= policy.maximumHole { return true }
+    // Before the end of the packet placed last, but not before its start: that one claims too much.
+    let isAfter = delta >= .zero - policy.maximumStepBack || packet.dts >= placed
+    if isAfter && delta <= policy.maximumHole { return true }
     guard delta > .zero, let arrival = packet.arrival, let lastArrival else { return false }
     // A live source that was silent for as long as its clock says.
     let waited = arrival - lastArrival
@@ -110,7 +143,8 @@ struct TimelineTrackState: Sendable {
       let later = held[held.count - count]
       let earlier = held[held.count - count - 1]
       let delta = duration(later.dts - earlier.dts - earlier.duration)
-      guard delta >= .zero - policy.maximumStepBack && delta <= min(policy.maximumHole, .seconds(1)) else { break }
+      let isAfter = delta >= .zero - policy.maximumStepBack || later.dts >= earlier.dts
+      guard isAfter && delta <= min(policy.maximumHole, .seconds(1)) else { break }
       count += 1
     }
     return count
@@ -137,14 +171,30 @@ struct TimelineTrackState: Sendable {
   }
 
   mutating func place(_ packet: HeldTimes, run: Int) -> (placement: Placement, wasRepaired: Bool) {
+    placed = packet.dts
     expected = packet.dts + packet.duration
     if let arrival = packet.arrival { lastArrival = arrival }
     var dts = packet.dts - offset
     var pts = packet.pts - offset
-    if info.isCopied && pts < 0 { return (.dropped, false) }
+    var duration = packet.duration
+    // A packet of which something is heard from the origin on is kept.
+    if info.isCopied && pts + (info.startsAtKey ? 1 : packet.duration) <= 0 { return (.dropped, false) }
     if info.startsAtKey {
-      if let firstPTS, pts < firstPTS { return (.dropped, false) }
-      if firstPTS == nil { firstPTS = pts }
+      if let firstPTS {
+        if pts < firstPTS { return (.dropped, false) }
+        // Pictures that are shown for seconds would be decoded as many too early: where decoding begins a cut may lie.
+        if packet.isKey && pts - dts > firstDelay + ticks(milliseconds: 500) { dts = pts - firstDelay }
+        if let lastDTS, dts <= lastDTS && lastDTS < pts { dts = lastDTS + 1 }
+      } else {
+        firstPTS = pts
+        firstDelay = pts - dts
+        if info.setsOrigin {
+          // Shown from the start, while what is heard begins before it.
+          duration += pts
+          pts = 0
+          dts = -firstDelay
+        }
+      }
     }
     var wasRepaired = false
     if let lastDTS, dts <= lastDTS {
@@ -159,7 +209,7 @@ struct TimelineTrackState: Sendable {
     }
     lastDTS = dts
     lastPTS = pts
-    return (.placed(PlacedTimes(run: run, pts: pts, dts: dts, duration: packet.duration)), wasRepaired)
+    return (.placed(PlacedTimes(run: run, pts: pts, dts: dts, duration: duration)), wasRepaired)
   }
 }
 
