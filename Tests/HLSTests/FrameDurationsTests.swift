@@ -18,6 +18,25 @@ import Testing
     #expect(abs(try #require(frames.rate) - 30) < 0.001)
   }
 
+  @Test(arguments: [(60_000, 1_001), (30_000, 1_001), (24_000, 1_001), (25, 1), (7, 1)] as [(UInt32, UInt32)])
+  func `a rate whose frames are no whole units long is told to three decimals`(number: UInt32, of: UInt32) throws {
+    for timescale: UInt32 in [90_000, 1_000] {
+      for frames in [60, 61, 67] {
+        var durations = FrameDurations()
+        func place(_ frame: Int) -> Int { (frame * Int(of) * Int(timescale) * 2 / Int(number) + 1) / 2 }
+        for frame in 0..<frames { durations.add(UInt32(place(frame + 1) - place(frame)), timescale: timescale) }
+        let rate = Double(number) / Double(of)
+        #expect(abs(try #require(durations.rate) - rate) < 0.0001, "\(frames) in units of 1/\(timescale) s")
+      }
+    }
+  }
+
+  @Test func `a rate that is none of the usual ones stays as it is measured`() throws {
+    var frames = FrameDurations()
+    frames.add(6_171, timescale: 90_000, count: 100)
+    #expect(abs(try #require(frames.rate) - 14.5843) < 0.0001)
+  }
+
   @Test func `a few quick frames do not make a rate`() throws {
     var frames = FrameDurations()
     frames.add(3_600, timescale: 90_000, count: 980)

@@ -37,7 +37,7 @@ package struct FrameDurations: Equatable, Sendable {
   /// 95 % of the frames do not exceed, since single frames in quick succession are no rate. Nil without frames.
   package var rate: Double? {
     guard count > 0 else { return nil }
-    if longest - shortest <= 2.5 * unit { return Double(count) / seconds }
+    if longest - shortest <= 2.5 * unit { return meant(Double(count) / seconds) }
     var passed: UInt64 = 0
     for (bucket, frames) in buckets.sorted(by: { $0.key < $1.key }) {
       passed &+= frames
@@ -47,5 +47,14 @@ package struct FrameDurations: Equatable, Sendable {
       }
     }
     return Double(count) / seconds
+  }
+
+  /// A whole rate, or one of NTSC's, from which the mean over a second or so differs by no more than rounding explains.
+  private func meant(_ mean: Double) -> Double {
+    guard mean < 1_000 else { return mean }
+    let whole = Double(Int(mean + 0.5))
+    let slower = whole * 1_000 / 1_001
+    let nearest = abs(whole - mean) < abs(slower - mean) ? whole : slower
+    return abs(nearest - mean) <= mean * unit ? nearest : mean
   }
 }
