@@ -52,5 +52,7 @@ final class Meter: Sendable {
   private let progress = Mutex(RecordingProgress())
 
   var value: RecordingProgress { progress.withLock { $0 } }
+  /// For what is asked with every packet.
+  var isLive: Bool { progress.withLock { $0.isLive } }
   func add(_ body: (inout RecordingProgress) -> Void) { progress.withLock { body(&$0) } }
 }

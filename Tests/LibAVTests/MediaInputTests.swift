@@ -30,6 +30,27 @@ private func failure(_ request: InputRequest, interruption: Interruption = Inter
     #expect(try require(input.duration) >= 2_000_000)
   }
 
+  @Test func `packets that are copied are the same as those that are decoded`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("a.mp4")
+    try Scene(seconds: 2).write(to: path, format: "mp4")
+    func packets(isCopied: Bool) throws -> [String] {
+      var request = InputRequest(url: path)
+      request.isCopied = isCopied
+      var input = try MediaInput(request, interruption: Interruption())
+      let stream = try require(input.bestVideo)
+      var all = ["\(stream.frameRate) \(stream.parameters.reorderDepth) \(stream.width) \(stream.extradata)"]
+      var packet = try Packet()
+      while try input.read(into: &packet) {
+        let times = "\(packet.pts ?? -1) \(packet.dts ?? -1) \(packet.duration) \(packet.skippedSamples?.front ?? 0)"
+        let bytes = packet.withBytes { bytes in bytes.withUnsafeBytes { Array($0) } }
+        all.append("\(packet.streamIndex) \(times) \(packet.isKey) \(bytes.hashValue)")
+      }
+      return all
+    }
+    #expect(try packets(isCopied: true) == packets(isCopied: false))
+  }
+
   @Test func `what cannot be opened says what it is and why`() throws {
     let directory = try TemporaryDirectory()
     let absent = try #require(failure(InputRequest(url: directory.file("absent.mp4"))))

@@ -44,14 +44,16 @@ private let stepCount: Int = {
 
   @Test(arguments: 1...stepCount, [ENOSPC, EIO])
   func `a step that fails is told, and leaves whole files only`(step: Int, code: Int32) throws {
-    let disk = try SimulatedDisk(.failing(step: step, code: code))
-    let (told, error) = scene.record(on: disk)
-    let failure = try #require(error)
-    #expect(failure.systemError?.code == code)
-    #expect(failure.description.contains("disk"))
-    #expect(scene.violations(disk.files(), told: told) == [])
-    // The cleaning up was not hindered, so nothing unfinished is left either.
-    #expect(!disk.files().keys.contains { $0.hasSuffix(".part") })
+    for isBulk in [true, false] {
+      let disk = try SimulatedDisk(.failing(step: step, code: code))
+      let (told, error) = scene.record(on: disk, isBulk: isBulk)
+      let failure = try #require(error)
+      #expect(failure.systemError?.code == code)
+      #expect(failure.description.contains("disk"))
+      #expect(scene.violations(disk.files(), told: told) == [])
+      // The cleaning up was not hindered, so nothing unfinished is left either.
+      #expect(!disk.files().keys.contains { $0.hasSuffix(".part") })
+    }
   }
 
   @Test(arguments: 0...stepCount, SimulatedDisk.UnsyncedData.allCases)
@@ -91,13 +93,15 @@ private let stepCount: Int = {
 
   @Test(arguments: 0...stepCount, [true, false])
   func `no partial remains, and every run is closed after its last segment`(step: Int, namesSurvive: Bool) throws {
-    let disk = try SimulatedDisk(.stopping(afterStep: step))
-    let (told, _) = scene.record(on: disk)
-    disk.crash(namesSurvive: namesSurvive, unsynced: .kept)
-    #expect(try recover(disk).problems == [])
-    #expect(scene.violations(disk.files(), told: told) == [])
-    #expect(scene.violationsAfterRecovery(disk.files()) == [])
-    #expect(try recover(disk).didNothing)
+    for isBulk in [true, false] {
+      let disk = try SimulatedDisk(.stopping(afterStep: step))
+      let (told, _) = scene.record(on: disk, isBulk: isBulk)
+      disk.crash(namesSurvive: namesSurvive, unsynced: .kept)
+      #expect(try recover(disk).problems == [])
+      #expect(scene.violations(disk.files(), told: told) == [])
+      #expect(scene.violationsAfterRecovery(disk.files()) == [])
+      #expect(try recover(disk).didNothing)
+    }
   }
 
   @Test(arguments: 0...stepCount)

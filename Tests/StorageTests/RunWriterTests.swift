@@ -86,6 +86,37 @@ import Testing
     #expect(disk.files()["\(scene.key)/\(name)"] == chunk)
   }
 
+  @Test func `what waited for room in memory is written once there is some`() throws {
+    let disk = try disk(refusing: "write")
+    var writer = try RunWriter(
+      tree: Tree(disk.root), key: scene.key, lock: Tree(disk.root).lock(Scene.recording), isBulk: true)
+    try writer.writeInitSection(scene.initSection.span.bytes)
+    try writer.openSegment(start: Scene.began)
+    for index in 0..<Scene.chunksPerSegment { try writer.append(scene.chunk(0, index).span.bytes) }
+    #expect { try writer.commitSegment(ticks: 270_000) } throws: { ($0 as? StorageError)?.isFull == true }
+    let name = try writer.commitSegment(ticks: 270_000)
+    #expect(disk.files()["\(scene.key)/\(name)"] == scene.segment(0))
+  }
+
+  @Test func `of a bulk writer that is killed, all that was flushed is saved, and nothing more`() throws {
+    var writer = try RunWriter(tree: tree, key: scene.key, lock: tree.lock(Scene.recording), isBulk: true)
+    try writer.writeInitSection(scene.initSection.span.bytes)
+    try writer.openSegment(start: Scene.began)
+    for index in 0..<2 {
+      try writer.append(scene.chunk(0, index).span.bytes)
+      try writer.flush()
+    }
+    try writer.append(scene.chunk(0, 2).span.bytes)
+    writer.leaveSegment()
+    let report = try tree.recover(tree.lock(Scene.recording), closingWith: .end, now: Scene.began)
+    #expect(
+      report.salvaged.map(\.entry.description) == [
+        SegmentName(sequence: 0, start: Scene.began, ticks: 180_000).description
+      ])
+    let saved = try tree.openForReading(#require(report.salvaged.first))
+    #expect(try saved.readAll(limit: 100_000) == scene.chunk(0, 0) + scene.chunk(0, 1))
+  }
+
   @Test func `a segment that is refused its name can be committed again`() throws {
     let disk = try disk(refusing: "rename")
     var writer = try writer(on: disk)

@@ -32,17 +32,22 @@ struct Scene {
 
   /// Records the run and returns the paths of what the writer said it had committed; stops at the first error, as a
   /// killed recorder would.
-  func record(on disk: SimulatedDisk) -> (told: [String], error: StorageError?) {
+  ///
+  /// - Parameter isBulk: chunks wait in memory until they are flushed.
+  func record(on disk: SimulatedDisk, isBulk: Bool = false) -> (told: [String], error: StorageError?) {
     var told: [String] = []
     do throws(StorageError) {
       let tree = try Tree(disk.root)
       let lock = try tree.lock(Scene.recording)
-      var writer = try RunWriter(tree: tree, key: key, lock: lock)
+      var writer = try RunWriter(tree: tree, key: key, lock: lock, isBulk: isBulk)
       try writer.writeInitSection(initSection.span.bytes)
       told.append("\(key)/init.mp4")
       for number in 0..<Scene.segments {
         try writer.openSegment(start: start(number))
-        for index in 0..<Scene.chunksPerSegment { try writer.append(chunk(number, index).span.bytes) }
+        for index in 0..<Scene.chunksPerSegment {
+          try writer.append(chunk(number, index).span.bytes)
+          try writer.flush()
+        }
         let name = try writer.commitSegment(ticks: Scene.chunkTicks * Int64(Scene.chunksPerSegment))
         told.append("\(key)/\(name)")
       }

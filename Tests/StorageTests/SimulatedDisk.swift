@@ -301,6 +301,9 @@ private final class SimulatedFile: DiskFile {
   let disk: SimulatedDisk
   let node: Int
   let path: String
+  /// What waits for a flush, and where it belongs; nil where nothing waits.
+  private var gathered: [UInt8]?
+  private var place = 0
 
   init(disk: SimulatedDisk, node: Int, path: String) {
     self.disk = disk
@@ -317,7 +320,23 @@ private final class SimulatedFile: DiskFile {
     }
   }
 
+  func gather(in buffer: BlockBuffer) { gathered = [] }
+
   func append(_ bytes: RawSpan) throws(SystemError) {
+    guard gathered == nil else { return bytes.withUnsafeBytes { gathered?.append(contentsOf: $0) } }
+    try write(bytes)
+  }
+
+  func flush() throws(SystemError) {
+    guard let bytes = gathered, !bytes.isEmpty else { return }
+    // A write that failed half-way is written over.
+    try disk.with { state throws(SystemError) in state.nodes[node]?.data.replaceSubrange(place..., with: []) }
+    try write(bytes.span.bytes)
+    place += bytes.count
+    gathered = []
+  }
+
+  private func write(_ bytes: RawSpan) throws(SystemError) {
     let added = bytes.withUnsafeBytes { Array($0) }
     do throws(SystemError) {
       try step("write") { $0.nodes[node]?.data += added }
@@ -335,6 +354,9 @@ private final class SimulatedFile: DiskFile {
       guard let data = state.nodes[node]?.data else { return }
       state.nodes[node]?.data = Array(data.prefix(Int(size)))
     }
+    guard let waiting = gathered else { return }
+    gathered = Array(waiting.prefix(max(0, Int(size) - place)))
+    place = min(place, Int(size))
   }
 
   func sync() throws(SystemError) {

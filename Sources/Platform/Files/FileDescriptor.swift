@@ -97,18 +97,35 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Writes all of `bytes` at the current position.
-  package func writeAll(_ bytes: RawSpan) throws(SystemError) {
+  package func writeAll(_ bytes: RawSpan) throws(SystemError) { try writeAll(bytes, at: nil) }
+
+  /// Writes all of `bytes` at `offset` bytes from the start without moving the position; nil: at the current position.
+  package func writeAll(_ bytes: RawSpan, at offset: Int64?) throws(SystemError) {
     let code: Int32 = unsafe bytes.withUnsafeBytes { buffer in
-      var rest = unsafe buffer[...]
-      while unsafe !rest.isEmpty {
-        let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
-        let count = uninterrupted { unsafe Glibc.write(number, part.baseAddress, part.count) }
+      var done = 0
+      while done < buffer.count {
+        let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+        let count = uninterrupted {
+          if let offset { return unsafe pwrite(number, part.baseAddress, part.count, off_t(offset) + done) }
+          return unsafe Glibc.write(number, part.baseAddress, part.count)
+        }
         if count == -1 { return errno }
-        unsafe rest = rest.dropFirst(count)
+        done += count
       }
       return 0
     }
     if code != 0 { throw SystemError(operation: "write", subject: path, code: code) }
+  }
+
+  /// Has writes at an offset go past the page cache (`O_DIRECT`), or through it again. False where the file system cannot.
+  func bypassCache(_ bypasses: Bool) -> Bool {
+    let flags = fcntl(number, F_GETFL)
+    guard flags != -1 else { return false }
+    // With O_APPEND, `pwrite` would not write where it is told to.
+    let plain = flags & ~(O_APPEND | directFlag)
+    if fcntl(number, F_SETFL, bypasses ? plain | directFlag : plain) == 0 { return true }
+    if bypasses { _ = fcntl(number, F_SETFL, plain) }
+    return false
   }
 
   package func writeAll(_ bytes: [UInt8]) throws(SystemError) { try unsafe writeAll(bytes.span.bytes) }
@@ -150,6 +167,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return SystemError(operation: operation, subject: path, code: code)
   }
 }
+
+/// O_DIRECT of asm/fcntl.h, which Swift's Glibc module hides: it is built without _GNU_SOURCE.
+#if arch(arm64)
+  private let directFlag: Int32 = 0o200000
+#else
+  private let directFlag: Int32 = 0o40000
+#endif
 
 /// The number alone, so that ownership can be given up (`discard` wants fields that need no clean-up).
 struct OwnedNumber: ~Copyable, Sendable {

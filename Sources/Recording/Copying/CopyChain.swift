@@ -72,7 +72,7 @@ final class CopyChain: TrackChain {
     try endRun()
     self.run = run
     limit = session.limit(of: run)
-    isPatient = !session.meter.value.isLive
+    isPatient = !session.meter.isLive
     let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
     session.put(.begin(track: track, run: run, format))
   }

@@ -24,7 +24,7 @@ extension Session {
   }
 
   /// Packets that wait for a writer at most: fewer where the source waits as well.
-  private var limit: Int { meter.value.isLive ? .max : 128 }
+  private var limit: Int { meter.isLive ? .max : 128 }
 
   /// Passes an item on to each of the renditions.
   func put(_ item: @autoclosure () -> TrackItem, to destination: Destination = .programme) {
@@ -36,7 +36,7 @@ extension Session {
     _ packet: consuming Packet, track: Int, run: Int, canStart: Bool, isPatient: Bool = false,
     to destination: Destination = .programme
   ) throws(RecordingError) {
-    if destination != .microphone, meter.value.isLive, !isTaken(run, waiting: programme.map(\.count).max() ?? 0) {
+    if destination != .microphone, meter.isLive, !isTaken(run, waiting: programme.map(\.count).max() ?? 0) {
       return
     }
     let queues = queues(of: destination)

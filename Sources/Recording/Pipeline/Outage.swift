@@ -97,7 +97,7 @@ extension Session {
           hasLooked = true
           continue
         }
-        guard !meter.value.isLive else { throw error }
+        guard !meter.isLive else { throw error }
         hasLooked = true
         if !hasTold { log.warning("spool-full", "\(error); recording waits for room") }
         hasTold = true

@@ -96,6 +96,7 @@ struct RecordingPlan {
   {
     var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
     request.standardInput = configuration.standardInput
+    request.isCopied = configuration.video == .copy
     request.readTimeout = configuration.inputTimeout
     // Who wants to know soon that nothing comes wants it while the input is being opened as well.
     if let timeout = configuration.inputTimeout, timeout < .seconds(10) {

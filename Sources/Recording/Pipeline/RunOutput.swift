@@ -75,7 +75,10 @@ final class RunOutput {
     muxer = try media { () throws(AVError) in try FragmentMuxer(tracks: tracks) }
     if key.rendition == configuration.rendition { push = session.push }
     push?.begin(run: run, tracks: tracks)
-    writer = try spool { () throws(StorageError) in try RunWriter(tree: tree, key: key, lock: lock) }
+    let isBulk = !session.meter.isLive && !configuration.isPaced
+    writer = try spool { () throws(StorageError) in
+      try RunWriter(tree: tree, key: key, lock: lock, isBulk: isBulk)
+    }
     if countsTime { session.meter.add { $0.runs += 1 } }
     try commitInitSection()
   }
@@ -219,6 +222,9 @@ final class RunOutput {
       guard hasInitSection else { return }
       try openSegment()
       try spool { () throws(StorageError) in try append(unsafe first.span.bytes) }
+    }
+    try spool { () throws(StorageError) in
+      try session.withRoom(for: expectedLength) { () throws(StorageError) in try writer.flush() }
     }
     wholeLength = writer.openLength
     wholeTicks = muxer.timeBase(of: lead).convert(

@@ -16,7 +16,7 @@ final class SharedLock: Sendable {
 final class SegmentThread: @unchecked Sendable {
   /// Packets of one track that wait for another track to begin: 20 s of sound where the source is live, else minutes,
   /// since slides are stored that far apart.
-  private var patience: Int { session.meter.value.isLive ? 1000 : 8000 }
+  private var patience: Int { session.meter.isLive ? 1000 : 8000 }
 
   private let session: Session
   private let tree: Tree

@@ -21,9 +21,12 @@ final class PendingFile {
     case reusing
   }
 
-  /// - Parameter temporaryName: starts with a dot and ends in `.part`.
+  /// - Parameters:
+  ///   - temporaryName: starts with a dot and ends in `.part`.
+  ///   - buffer: where what is appended waits until `flush`; nil writes it at once.
   init(
-    in directory: any DiskDirectory, temporaryName: String, _ leftover: Leftover = .refused
+    in directory: any DiskDirectory, temporaryName: String, _ leftover: Leftover = .refused,
+    gatheringIn buffer: BlockBuffer? = nil
   ) throws(StorageError) {
     self.directory = directory
     self.temporaryName = temporaryName
@@ -40,6 +43,7 @@ final class PendingFile {
         return try directory.create(temporaryName)
       }
     }
+    if let buffer { try storage { () throws(SystemError) in try file.gather(in: buffer) } }
   }
 
   deinit {
@@ -61,6 +65,12 @@ final class PendingFile {
     length += Int64(bytes.byteCount)
   }
 
+  /// Writes what waits in the buffer, and can be repeated after a failure.
+  func flush() throws(StorageError) {
+    if isTorn { try truncate(to: length) }
+    try storage { () throws(SystemError) in try file.flush() }
+  }
+
   /// Cuts the file to its first `length` bytes.
   func truncate(to length: Int64) throws(StorageError) {
     do throws(SystemError) {
@@ -77,7 +87,7 @@ final class PendingFile {
 
   /// Makes the content durable, unless told not to. Nothing is appended after this.
   func seal(durably: Bool = true) throws(StorageError) {
-    if isTorn { try truncate(to: length) }
+    try flush()
     do throws(SystemError) {
       if durably { try file.sync() }
       try file.close()

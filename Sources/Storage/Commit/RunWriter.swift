@@ -13,6 +13,8 @@ package struct RunWriter: ~Copyable {
   /// Segments committed so far, which is the number of the one that is open or comes next.
   package private(set) var count = 0
   private let directory: any DiskDirectory
+  /// For segments, where they are not to be written at once.
+  private let buffer: BlockBuffer?
   private var hasInitSection = false
   private var isClosed = false
   private var segment: PendingFile?
@@ -20,12 +22,15 @@ package struct RunWriter: ~Copyable {
 
   /// Makes the run's directory, and those above it that are missing.
   ///
-  /// - Parameter lock: of the key's recording, held for as long as the writer is used.
+  /// - Parameters:
+  ///   - lock: of the key's recording, held for as long as the writer is used.
+  ///   - isBulk: segments come as fast as they are taken. They are written in large pieces, past the page cache.
   /// - Throws: `taken` when the run is there already: a run is never reopened.
-  package init(tree: Tree, key: RunKey, lock: borrowing RecordingLock) throws(StorageError) {
+  package init(tree: Tree, key: RunKey, lock: borrowing RecordingLock, isBulk: Bool = false) throws(StorageError) {
     // In one expression: a throw between the fields of a `~Copyable` value does not compile.
     directory = try tree.makeRun(key, lock)
     self.key = key
+    buffer = isBulk ? BlockBuffer() : nil
   }
 
   /// Commits `init.mp4`.
@@ -51,29 +56,35 @@ package struct RunWriter: ~Copyable {
     if segment != nil { throw .outOfOrder("segment \(count) of \(key) is open already") }
     if count > SegmentName.maximumSequence { throw .outOfOrder("\(key) has all the segments it can have") }
     segment = try PendingFile(
-      in: directory, temporaryName: PartialSegmentName(sequence: count, start: start).description)
+      in: directory, temporaryName: PartialSegmentName(sequence: count, start: start).description,
+      gatheringIn: buffer)
     self.start = start
   }
 
-  /// Writes bytes of the open segment straight to the file. After a chunk is written whole, recovery can save it.
+  /// Adds bytes to the open segment.
   package mutating func append(_ bytes: RawSpan) throws(StorageError) {
     guard let segment else { throw .outOfOrder("\(key) has no open segment to write to") }
     try segment.append(bytes)
   }
+
+  /// Has all bytes of the open segment in its file. Recovery can save what is whole of them.
+  package mutating func flush() throws(StorageError) { try segment?.flush() }
 
   /// Commits the open segment.
   ///
   /// - Parameters:
   ///   - ticks: duration in 90 kHz ticks, more than 0.
   ///   - length: bytes to keep from the front, nil for all: what is whole after an append failed.
-  /// - Throws: a refusal to give the segment its name, with the segment as it is, so that the call can be repeated.
+  /// - Throws: a refusal to write its end or to give it its name, with the segment as it is, so that the call can be
+  ///   repeated.
   ///   `notDurable` with the segment given up when its content could not be synced. When only the directory could
   ///   not be synced the segment stays and counts, though its name may not survive a power cut.
   package mutating func commitSegment(ticks: Int64, length: Int64? = nil) throws(StorageError) -> SegmentName {
     guard let file = segment else { throw .outOfOrder("\(key) has no open segment to commit") }
     if ticks <= 0 { throw .outOfOrder("segment \(count) of \(key) has no duration") }
-    segment = nil
     if let length, length < file.length { try file.truncate(to: length) }
+    try file.flush()
+    segment = nil
     let name = SegmentName(sequence: count, start: start, ticks: ticks)
     try file.seal()
     do throws(StorageError) {

@@ -39,9 +39,13 @@ extension DiskDirectory {
 
 /// A file that is being written. Used by one thread at a time.
 package protocol DiskFile: AnyObject {
+  /// Has what is appended wait in `buffer` until that is full, or `flush` is called. Before the first byte.
+  func gather(in buffer: BlockBuffer) throws(SystemError)
   func append(_ bytes: RawSpan) throws(SystemError)
+  /// Writes what was gathered, so that it is there when the program is gone.
+  func flush() throws(SystemError)
   func truncate(to size: Int64) throws(SystemError)
-  /// Makes content and size durable.
+  /// Makes content and size durable; everything has been flushed.
   func sync() throws(SystemError)
   /// The file is closed whatever comes back.
   func close() throws(SystemError)

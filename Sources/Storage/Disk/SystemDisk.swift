@@ -60,13 +60,43 @@ final class SystemDirectory: DiskDirectory {
 /// A file of the system's own file systems.
 final class SystemFile: DiskFile {
   private var file: FileDescriptor?
+  private var buffer: BlockBuffer?
 
   init(_ file: consuming FileDescriptor) {
     self.file = consume file
   }
 
-  func append(_ bytes: RawSpan) throws(SystemError) { try file?.writeAll(bytes) }
-  func truncate(to size: Int64) throws(SystemError) { try file?.truncate(to: size) }
-  func sync() throws(SystemError) { try file?.sync() }
+  func gather(in buffer: BlockBuffer) throws(SystemError) {
+    self.buffer = buffer
+    try lend { file in buffer.begin(file) }
+  }
+
+  func append(_ bytes: RawSpan) throws(SystemError) {
+    guard let buffer else { try file?.writeAll(bytes); return }
+    try lend { file throws(SystemError) in try buffer.append(bytes, to: file) }
+  }
+
+  func flush() throws(SystemError) {
+    guard let buffer else { return }
+    try lend { file throws(SystemError) in try buffer.flush(to: file) }
+  }
+
+  func truncate(to size: Int64) throws(SystemError) {
+    guard let buffer else { try file?.truncate(to: size); return }
+    try lend { file throws(SystemError) in try buffer.truncate(to: size, file) }
+  }
+
+  func sync() throws(SystemError) {
+    if let buffer { try lend { file throws(SystemError) in try buffer.cut(file) } }
+    try file?.sync()
+  }
+
   func close() throws(SystemError) { try file.take()?.close() }
+
+  private func lend(_ body: (borrowing FileDescriptor) throws(SystemError) -> Void) throws(SystemError) {
+    switch file {
+    case .some(let file): try body(file)
+    case nil: break
+    }
+  }
 }
