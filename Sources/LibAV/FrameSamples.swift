@@ -2,6 +2,19 @@ import CLibAV
 import Glibc
 
 extension Frame {
+  /// Gives away the first `count` samples, of more than there are so many; the data is shared. Of eight channels at most.
+  package mutating func split(after count: Int) throws(AVError) -> Frame {
+    let head = try shared()
+    unsafe head.raw.pointee.nb_samples = Int32(count)
+    let isPlanar = av_sample_fmt_is_planar(sampleFormat.raw) != 0
+    for plane in 0..<(isPlanar ? channels : 1) {
+      unsafe raw.pointee.extended_data[plane]? += count * sampleFormat.bytesPerSample * (isPlanar ? 1 : channels)
+    }
+    unsafe raw.pointee.nb_samples -= Int32(count)
+    pts = pts.map { $0 + RationalTime(1, Int32(sampleRate)).convert(Int64(count), to: timeBase) }
+    return head
+  }
+
   /// The samples of one channel of planar floats; empty when it is other sound.
   package func floats(ofChannel channel: Int) -> [Float] {
     guard sampleFormat == .floatPlanar, channel >= 0, channel < channels,

@@ -205,6 +205,8 @@ package struct InputRequest: Sendable {
       // A track of a file may begin late.
       defaults += [MediaOption("analyzeduration", "60000000")]
     }
+    // 50 ms of stereo. PulseAudio would choose seconds, for which the picture then waits: 10 MB at 1080p.
+    if request.format == "pulse" { defaults += [MediaOption("fragment_size", "9600")] }
     return defaults
   }
 

@@ -217,4 +217,29 @@ extension Packet {
     func append(_ line: MediaLog.Line) { lock.withLock { lines.append(line) } }
     var all: [MediaLog.Line] { lock.withLock { lines } }
   }
+
+  @Test(arguments: ["fltp", "s16"])
+  func `sound that is split is the same sound`(format: String) throws {
+    let input = FilterInput.audio(
+      sampleRate: 48_000, format: .floatPlanar, channelLayout: "stereo", timeBase: RationalTime(1, 48_000))
+    var graph = try FilterGraph(input: input, description: "volume=0.5,aformat=sample_fmts=\(format)")
+    var frame = try Frame.silence(sampleCount: 3000, sampleRate: 48_000, format: .floatPlanar, channelLayout: "stereo")
+    for channel in 0..<2 {
+      try frame.add((0..<3000).map { Float($0 * (channel + 1)) / 8192 }, times: 1, toChannel: channel)
+    }
+    frame.pts = 500
+    try graph.send(&frame)
+    var whole = try Frame()
+    try #require(try graph.receive(into: &whole) == .produced)
+    func bytes(_ frame: borrowing Frame) -> [[UInt8]] {
+      (0..<2).compactMap { plane in
+        frame.withPlane(plane) { bytes, _ in bytes.withUnsafeBytes { Array($0) } }
+      }
+    }
+    let all = bytes(whole)
+    let head = try whole.split(after: 1024)
+    #expect((head.sampleCount, head.pts) == (1024, 500))
+    #expect((whole.sampleCount, whole.pts) == (1976, 1524))
+    #expect(zip(bytes(head), bytes(whole)).map { $0 + $1 } == all)
+  }
 }

@@ -99,6 +99,9 @@ package final class HandoffQueue<Element: ~Copyable & Sendable>: Sendable {
   /// Takes the first element if there is one.
   package func takeAtOnce() -> Element? { state.withLock { state in state.ring.removeFirst() } }
 
+  /// Waits until everything has been taken, or the queue is closed.
+  package func waitUntilEmpty() { _ = state.wait { $0.ring.count == 0 || $0.isClosed ? true : nil } }
+
   /// Nothing is put any more; what is in the queue can still be taken.
   package func close() { state.withLock { $0.isClosed = true } }
 

@@ -5,7 +5,8 @@ import Platform
 final class PictureChain: TrackChain {
   private var stream: StreamInfo
   private let session: Session
-  private let frames: HandoffQueue<FrameItem>
+  private let encoder: PictureEncoder
+  private var frames: HandoffQueue<FrameItem> { encoder.frames }
   private let isLive: Bool
   /// Where the run has to end, in ticks.
   private var limit: Int64?
@@ -31,12 +32,11 @@ final class PictureChain: TrackChain {
   private var previousSecond: Int64 = 0
 
   init(
-    stream: StreamInfo, session: Session, frames: HandoffQueue<FrameItem>, isLive: Bool, outputFormat: PixelFormat,
-    side: Int
+    stream: StreamInfo, session: Session, encoder: PictureEncoder, isLive: Bool, outputFormat: PixelFormat, side: Int
   ) throws(RecordingError) {
     self.stream = stream
     self.session = session
-    self.frames = frames
+    self.encoder = encoder
     self.isLive = isLive
     self.outputFormat = outputFormat
     self.side = side
@@ -148,6 +148,7 @@ final class PictureChain: TrackChain {
       try drainGraph(run)
       try build(form)
     }
+    if isLive { makeRoom() }
     try media { () throws(AVError) in try graph?.send(&frame) }
     try passOn(run)
   }
@@ -187,12 +188,14 @@ final class PictureChain: TrackChain {
     while true {
       var made = try media { () throws(AVError) in try Frame() }
       guard try media({ () throws(AVError) in try graph?.receive(into: &made) }) == .produced else { return }
-      if isLive && .now - opened > Self.settling {
-        let dropped = frames.putDroppingOldest(.frame(made, run: run)) ?? 0
-        if dropped > 0 { session.meter.add { $0.dropped += Int64(dropped) } }
-      } else {
-        _ = frames.put(.frame(made, run: run))
-      }
+      _ = frames.put(.frame(made, run: run))
     }
+  }
+
+  /// Before a frame is made: afterwards there would be one too many.
+  private func makeRoom() {
+    guard .now - opened > Self.settling else { return frames.waitUntilEmpty() }
+    let dropped = encoder.makeRoom()
+    if dropped > 0 { session.meter.add { $0.dropped += Int64(dropped) } }
   }
 }

@@ -17,23 +17,24 @@ final class PictureEncoder: @unchecked Sendable {
     let cap: RationalTime?
     /// Frames do not wait for the encoder: the oldest that waits is dropped.
     let isLive: Bool
-    /// Frames that wait at most.
-    let capacity: Int
+    /// Frames there are at most of a live source, one being made and those of this thread among them.
+    let mostFrames: Int
     /// What the picture is encoded in, at least one; the first is as large as the frames that come.
     let rungs: [Rung]
   }
 
-  /// Frames of a live source that wait at most: five, or what 10 MB hold. One is 3.1 MB at 1080p.
-  static func liveCapacity(width: Int, height: Int) -> Int {
-    max(2, min(5, 10_000_000 / max(1, width * height * 3 / 2)))
+  /// Five frames of a live source that wait and one that is shown, or what 9.5 MB hold. One is 3.1 MB at 1080p.
+  static func mostFrames(width: Int, height: Int) -> Int {
+    max(3, min(6, 9_500_000 / max(1, width * height * 3 / 2)))
   }
-  static let waitingCapacity = 2
   /// An encoder that has not answered for so long has failed.
   static let patience: Duration = .seconds(8)
   /// Sound may go on for so long behind the last picture, in ticks: 60 ms, more than a frame of any sound codec.
   private static let noticeable: Int64 = 5_400
 
   let frames: HandoffQueue<FrameItem>
+  /// Frames that this thread has, or is about to have: the one shown last and the next.
+  private let inHand = Atomic(2)
   private let session: Session
   private let plan: Plan
   private let rungs: [RungEncoder]
@@ -63,7 +64,7 @@ final class PictureEncoder: @unchecked Sendable {
   init(_ plan: Plan, session: Session) throws(RecordingError) {
     self.plan = plan
     self.session = session
-    frames = HandoffQueue(capacity: plan.capacity)
+    frames = HandoffQueue(capacity: plan.mostFrames - 1)
     let rate = plan.cap ?? plan.frameRate
     let frame = rate.inverse.convert(1, to: .ticks)
     grid = TimeGrid(interval: session.configuration.segmentTicks, tolerance: TimeGrid.tolerance(frame: frame))
@@ -103,6 +104,15 @@ final class PictureEncoder: @unchecked Sendable {
       case .closed: return
       }
     }
+  }
+
+  /// Lets go of the oldest frames that wait, until another one may be made. For the thread that makes them.
+  ///
+  /// - Returns: how many went.
+  func makeRoom() -> Int {
+    var dropped = 0
+    while frames.count + inHand.load(ordering: .relaxed) >= plan.mostFrames, frames.takeAtOnce() != nil { dropped += 1 }
+    return dropped
   }
 
   // MARK: Time
@@ -216,6 +226,9 @@ final class PictureEncoder: @unchecked Sendable {
 
   private func show(_ frame: inout Frame, _ time: Int64, _ duration: Int64) throws(RecordingError) {
     if last != nil { lastStep = time - lastTime }
+    last = nil
+    inHand.store(1, ordering: .relaxed)
+    defer { inHand.store(2, ordering: .relaxed) }
     try encode(&frame, time)
     lastDuration = duration
     shownAt = .now

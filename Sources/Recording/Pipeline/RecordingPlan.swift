@@ -126,13 +126,12 @@ struct RecordingPlan {
     let plan = PictureEncoder.Plan(
       track: track, encoder: name, frameRate: stream.peakFrameRate,
       cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive,
-      capacity: input.isLive
-        ? PictureEncoder.liveCapacity(width: stream.width, height: stream.height) : PictureEncoder.waitingCapacity,
+      mostFrames: input.isLive ? PictureEncoder.mostFrames(width: stream.width, height: stream.height) : 3,
       rungs: rungs)
     let encoder = try PictureEncoder(plan, session: session)
     self.encoder = encoder
     let chain = try PictureChain(
-      stream: stream, session: session, frames: encoder.frames, isLive: input.isLive, outputFormat: format,
+      stream: stream, session: session, encoder: encoder, isLive: input.isLive, outputFormat: format,
       side: rungs[0].side)
     return try Reader.Source(stream: stream, chain: chain)
   }

@@ -34,6 +34,9 @@ final class SoundSource {
   /// silence in one piece.
   private static let rebuildHole: Int64 = 90_000
 
+  /// Samples that are resampled together. Some sources deliver seconds at once, which swresample would copy several times.
+  private static let piece = 4096
+
   private let meter: Meter
   private var decoder: Decoder
   private var resampler: FilterGraph?
@@ -133,6 +136,14 @@ final class SoundSource {
     }
     if frame.pts == nil { frame.pts = RationalTime.ticks.convert(expected, to: frame.timeBase) }
     decodedEnd = start + length
+    while frame.sampleCount > Self.piece, frame.channels <= 8 {
+      var piece = try media { () throws(AVError) in try frame.split(after: Self.piece) }
+      try resample(&piece, into: sink)
+    }
+    try resample(&frame, into: sink)
+  }
+
+  private func resample(_ frame: inout Frame, into sink: any SoundSink) throws(RecordingError) {
     try media { () throws(AVError) in try resampler?.send(&frame) }
     try placeResampled(into: sink)
   }
