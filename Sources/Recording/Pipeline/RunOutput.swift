@@ -65,7 +65,7 @@ final class RunOutput {
       segment: configuration.segmentTicks, chunk: configuration.chunkTicks,
       tolerance: isVideo ? TimeGrid.tolerance(frame: frame) : 0)
     // Slides are stored minutes apart, and their sound is small; what is live is not kept from the disk for long.
-    let isLive = session.meter.value.isLive
+    let isLive = session.meter.isLive
     interleaver = Interleaver(
       tracks: formats.count, patience: isLive ? 15 * 90_000 : .max, capacity: isLive ? .max : 4 << 20)
     reordering = Array(repeating: nil, count: formats.count)
