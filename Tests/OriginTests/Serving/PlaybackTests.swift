@@ -79,7 +79,7 @@ struct `Page in a browser` {
     try browser.wait(for: "video.currentTime > 0.5 && !video.paused", telling: videoState)
     #expect(try browser.text("document.getElementById('badge').textContent") == "live")
     #expect(try browser.evaluate("document.getElementById('toLive').hidden") as? Bool == false)
-    #expect(try browser.text("$('health').textContent").contains("Nothing is missing"))
+    #expect(try browser.text("$('health').textContent").contains("No number is missing"))
     try shoot(browser, "live")
     // Back to the first segment and to the newest again.
     let edge = try browser.number("edge()")
@@ -147,14 +147,15 @@ struct `Page in a browser` {
     try browser.wait(for: "video.currentTime > 12 && video.readyState > 2", telling: videoState)
     #expect(try browser.text("[...$('sound').options].map(o => o.text)") == "Programme,Microphone")
     #expect(try browser.text("[...$('quality').options].map(o => o.text)") == "automatic,360p,180p")
-    try browser.evaluate("$('sound').value = 'Microphone'; $('sound').dispatchEvent(new Event('change'))")
     let goesOn = "video.currentTime > 12 && video.currentTime < 30 && !video.paused && video.readyState > 2"
+    try browser.evaluate("$('sound').value = 'Microphone'; $('sound').dispatchEvent(new Event('change'))")
     try browser.wait(
       for: "player.feeds.length === 2 && player.feeds.every(f => f.buffer) && \(goesOn) && video.videoWidth === 640",
       telling: videoState)
     // One source of pictures and one of sound: the programme's own is left out.
     #expect(
       try browser.text("player.feeds.map(f => f.type.split('/')[0] + f.type.split(',').length)") == "video1,audio1")
+    #expect(try browser.evaluate("$('links').textContent.includes('/lecture/main/sofar.m3u8')") as? Bool == isLive)
     let heard = try browser.number("video.webkitAudioDecodedByteCount")
     try browser.wait(for: "video.webkitAudioDecodedByteCount > \(heard)", telling: videoState)
     try browser.evaluate("$('quality').value = '320x180'; $('quality').dispatchEvent(new Event('change'))")

@@ -39,7 +39,7 @@ extension Page {
     video{display:block;width:100%;max-height:60vh;aspect-ratio:16/9;background:#000}
     #message{position:absolute;inset:auto 0 0 0;margin:0;padding:.7rem 1rem;background:#000c;color:#fff;
     overflow-wrap:anywhere}#message a{color:#9cc9ff}#message button{color:var(--text)}
-    #controls{display:flex;flex-wrap:wrap;gap:.5rem;margin:.8rem 0}
+    #controls{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;margin:.8rem 0}
     #timeline{position:relative;height:2.4rem;border:1px solid var(--line);border-radius:6px;background:var(--card);
     cursor:pointer;touch-action:none;overflow:hidden}
     #spans div{position:absolute;top:0;bottom:0;min-width:1px;background:var(--present)}

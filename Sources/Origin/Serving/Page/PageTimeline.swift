@@ -101,8 +101,9 @@ extension Page {
       badge.className = type
       $('toLive').hidden = $('health').hidden = !isLive()
       if (isLive()) $('health').textContent = health(gone)
+      const leading = open.renditions.includes('main') ? 'main' : open.renditions[0]
       $('links').replaceChildren('Stream for other players: ', anchor(source()),
-        ...isLive() ? [' · from its start until now: ', anchor('/' + open.name + '/' + open.renditions[0] + '/sofar.m3u8')] : [],
+        ...isLive() ? [' · from its start until now: ', anchor('/' + open.name + '/' + leading + '/sofar.m3u8')] : [],
         ' · All of it as one file: ', file())
     }
     // What the server can know of a recorder: how old the newest of it is, how long it takes to come, what is missing.
@@ -113,7 +114,8 @@ extension Page {
         + (open.delay < -2000 ? 'Its clock is ' + seconds(-open.delay) + ' ahead of the server’s. '
           : 'Segments come ' + seconds(Math.max(0, open.delay)) + ' after their end'
             + (open.delayMost > open.delay + 1000 ? ', of the last twelve one ' + seconds(open.delayMost) : '') + '. ')
-        + (gone ? segments(gone) + ' are still to come or lost.' : 'Nothing is missing.')
+        + (gone ? segments(gone) + ' are still to come or lost. ' : 'No number is missing. ')
+        + (clock - open.end > 30000 ? 'What it may have recorded since then is still to come.' : '')
     }
 
     """#
