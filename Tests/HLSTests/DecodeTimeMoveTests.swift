@@ -43,7 +43,8 @@ import Testing
 
   @Test(arguments: [1 << 42, Int64.max])
   func `of a track with an absurd timescale move or are refused`(ticks: Int64) throws {
-    var move = DecodeTimeMove(try InitSection(parsing: initSectionBytes([TrackBytes(timescale: 0xFFFF_FFFF)])), by: ticks)
+    let initSection = initSectionBytes([TrackBytes(timescale: 0xFFFF_FFFF)])
+    var move = DecodeTimeMove(try InitSection(parsing: initSection), by: ticks)
     if ticks == .max {
       #expect(throws: MediaFormatError.self) { try feed(&move, chunks) }
     } else {
