@@ -9,7 +9,7 @@ import Glibc
 @safe package final class BlockBuffer {
   /// Bytes; file systems and disks with larger blocks refuse, and are then written to through the cache.
   private static let block = 4096
-  private static let capacity = 1 << 20
+  private static let capacity = 1 << 19
 
   private let memory: UnsafeMutableRawPointer
   /// Where in the file the first byte of the memory belongs.

@@ -24,7 +24,7 @@ extension Session {
   }
 
   /// Packets that wait for a writer at most: fewer where the source waits as well.
-  private var limit: Int { meter.isLive ? .max : 128 }
+  private var limit: Int { meter.isLive ? .max : 64 }
 
   /// Passes an item on to each of the renditions.
   func put(_ item: @autoclosure () -> TrackItem, to destination: Destination = .programme) {
