@@ -75,9 +75,8 @@ final class RunOutput {
     muxer = try media { () throws(AVError) in try FragmentMuxer(tracks: tracks) }
     if key.rendition == configuration.rendition { push = session.push }
     push?.begin(run: run, tracks: tracks)
-    let isBulk = !session.meter.isLive && !configuration.isPaced
     writer = try spool { () throws(StorageError) in
-      try RunWriter(tree: tree, key: key, lock: lock, isBulk: isBulk)
+      try RunWriter(tree: tree, key: key, lock: lock, isBulk: !isLive && !configuration.isPaced)
     }
     if countsTime { session.meter.add { $0.runs += 1 } }
     try commitInitSection()

@@ -1,0 +1,91 @@
+import LibAV
+
+extension Reader {
+  /// One track of the input, and what becomes of it.
+  final class Source {
+    var stream: StreamInfo
+    let chain: any TrackChain
+    var filter: BitstreamFilter?
+    /// Finds presentation times, where the container has none.
+    var clock: PictureClock?
+    /// Packets that the timeline has not answered yet, oldest first.
+    var waiting: [Waiting] = []
+    var parameters: CodecParameters
+    /// Where the packets placed last end, in ticks.
+    var end: Int64 = 0
+    var packetsWithoutKey = 0
+    var openStarts = 0
+    var hasPackets = false
+
+    init(stream: StreamInfo, chain: any TrackChain) throws(RecordingError) {
+      self.stream = stream
+      self.chain = chain
+      parameters = stream.parameters
+      filter = chain is CopyChain ? try Source.filter(for: stream) : nil
+    }
+
+    private static func filter(for stream: StreamInfo) throws(RecordingError) -> BitstreamFilter? {
+      guard let name = BitstreamFilter.forFragments(stream.parameters) else { return nil }
+      return try media { () throws(AVError) in
+        try BitstreamFilter(name, parameters: stream.parameters, timeBase: stream.timeBase)
+      }
+    }
+
+    /// The input was opened anew.
+    func reopen(_ stream: StreamInfo) throws(RecordingError) {
+      if chain is CopyChain, let refusal = CopyableCodecs.refusal(of: stream) {
+        throw RecordingError(.badInput, refusal)
+      }
+      try chain.reopen(stream)
+      filter = chain is CopyChain ? try Source.filter(for: stream) : nil
+      self.stream = stream
+      parameters = stream.parameters
+      clock = nil
+      waiting = []
+      hasPackets = false
+      packetsWithoutKey = 0
+      openStarts = 0
+    }
+
+    func needsClock(_ packet: borrowing Packet) throws(RecordingError) -> Bool {
+      if clock == nil, chain is CopyChain, PictureClock.isNeeded(for: packet, of: stream) {
+        clock = try PictureClock(stream)
+      }
+      return clock != nil
+    }
+
+    /// Frames that are reordered, according to the first packet: of a track that begins late nothing is known before.
+    func reorderDepth(_ packet: borrowing Packet) -> Int {
+      guard stream.parameters.reorderDepth == 0 else { return 0 }
+      do throws(AVError) {
+        var decoder = try Decoder(stream: stream)
+        try decoder.send(packet)
+        return decoder.reorderDepth
+      } catch {
+        return 0
+      }
+    }
+
+    var timelineTrack: TimelineTrack {
+      let isVideo = stream.kind == .video
+      let isCopied = chain is CopyChain
+      let usual =
+        isVideo
+        ? stream.usualFrameRate.inverse.convert(1, to: stream.timeBase)
+        : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
+          Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
+      return TimelineTrack(
+        timeBase: stream.timeBase, usualDuration: usual, reorderDepth: stream.parameters.reorderDepth,
+        startsAtKey: isVideo, isCopied: isCopied,
+        setsOrigin: isVideo && isCopied)
+    }
+  }
+
+  final class Waiting {
+    var packet: Packet
+    /// What the packets are from this one on, where that changes.
+    var parameters: CodecParameters?
+
+    init(_ packet: consuming Packet) { self.packet = packet }
+  }
+}
