@@ -12,6 +12,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   // Regex and the string searches beside it are 1.4 MB of a budget of 10: without the import they do not compile.
   .unsafeFlags(["-disable-implicit-string-processing-module-import"]),
+  // Tests run with the checks of exclusive access. In what is shipped they were 8 % of the instructions of a copied packet.
+  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
 /// Tests read and write C memory only through the modules they test, and may use Foundation.

@@ -85,16 +85,14 @@ final class SegmentThread: @unchecked Sendable {
     }
   }
 
-  /// Takes an item in; false when none will come. Nothing comes of an encoder that is stuck, and nobody else can tell.
+  /// Takes in what has come; false when nothing will. Nothing comes of an encoder that is stuck, and nobody else can tell.
   private func takeNext() throws(RecordingError) -> Bool {
     while true {
-      if let item = batch.next() {
-        take(item)
-        return true
-      }
       let arrival = items.take(into: &batch, timeout: .milliseconds(250))
       if let encoder = session.stuckEncoder { throw .silentEncoder(encoder) }
-      if arrival == .closed { return false }
+      if arrival == .timedOut { continue }
+      while let item = batch.next() { take(item) }
+      return arrival == .elements
     }
   }
 
@@ -183,19 +181,11 @@ final class SegmentThread: @unchecked Sendable {
   // MARK: A full spool
 
   private func advanceWithinRoom() throws(RecordingError) -> Bool {
-    if var outage {
-      for track in tracks {
-        let lost = track.items.prefix { !outage.isOver(before: $0.run) }
-        for item in lost { outage.lose(run: item.run) }
-        track.items.removeFirst(lost.count)
-      }
-      let isOver = outage.looksForRoom(session)
-      self.outage = outage
-      if !isOver { return false }
-    }
+    guard outage == nil || isOutageOver() else { return false }
     do throws(RecordingError) {
       let hasAdvanced = try advance()
-      if let output = current, let outage, output.run >= outage.nextRun ?? .max {
+      // Only then: the outage is a large value, and this runs for every packet.
+      if outage != nil, let output = current, let outage, output.run >= outage.nextRun ?? .max {
         outage.tellEnd(at: output.start, session)
         self.outage = nil
       }
@@ -210,6 +200,19 @@ final class SegmentThread: @unchecked Sendable {
       outage?.begin(run: run)
       return true
     }
+  }
+
+  /// Lets go of what the outage has no room for, and looks whether there is room again.
+  private func isOutageOver() -> Bool {
+    guard var outage else { return true }
+    for track in tracks {
+      let lost = track.items.prefix { !outage.isOver(before: $0.run) }
+      for item in lost { outage.lose(run: item.run) }
+      track.items.removeFirst(lost.count)
+    }
+    let isOver = outage.looksForRoom(session)
+    self.outage = outage
+    return isOver
   }
 
   private func finish() throws(RecordingError) {

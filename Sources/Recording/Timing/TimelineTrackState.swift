@@ -24,6 +24,8 @@ struct TimelineTrackState: Sendable {
   private var placed: Int64 = 0
 
   private var unwrapper: Unwrapper
+  /// Times beyond 3000 years are noise, and sums of them would overflow.
+  private let limit: Int64
   private var lastSeen: Int64?
   /// Presentation less decode time, where that has been one and the same so far.
   private var delay: Int64?
@@ -44,6 +46,7 @@ struct TimelineTrackState: Sendable {
     self.info = info
     depth = info.reorderDepth
     unwrapper = Unwrapper(timeBase: info.timeBase)
+    limit = RationalTime(1_000_000_000, 1).convert(100, to: info.timeBase)
   }
 
   mutating func deepen(to depth: Int64) { self.depth = max(self.depth, depth) }
@@ -108,11 +111,7 @@ struct TimelineTrackState: Sendable {
 
   private func ticks(milliseconds: Int64) -> Int64 { RationalTime(1, 1000).convert(milliseconds, to: info.timeBase) }
 
-  /// Times beyond 3000 years are noise, and sums of them would overflow.
-  private func isPossible(_ time: Int64) -> Bool {
-    let limit = RationalTime(1_000_000_000, 1).convert(100, to: info.timeBase)
-    return time >= -limit && time <= limit
-  }
+  private func isPossible(_ time: Int64) -> Bool { time >= -limit && time <= limit }
 
   mutating func begin(at offset: Int64) {
     self.offset = offset
