@@ -8,6 +8,8 @@ struct PiecePlace: Equatable {
   var ticks: Int64 = 0
   /// Decode time of the sound beside pictures, in samples; nil where none has been written.
   var samples: Int64?
+  /// Where the sound that the piece had ends, in samples of the run's time; nil where only the segment is known.
+  var heard: Int64?
 }
 
 /// Why a piece is left out.
@@ -26,9 +28,7 @@ enum PieceError: Error, CustomStringConvertible {
 
 /// Makes one segment of one phone piece, a whole MP4 of its own, without encoding anew unless its pictures are to be turned.
 ///
-/// Each piece has the encoder's priming before its sound and padding behind it. Frames of nothing but priming are left
-/// out; the others follow the last frame of the piece before, moved by half a frame at most, and end within half a frame
-/// of the picture's end. So sound is as continuous as whole frames can be, and never drifts from the picture.
+/// Each piece has the encoder's priming before its sound and padding behind it; `PieceSound` says which frames are taken.
 struct PieceRemuxer: ~Copyable {
   private var input: MediaInput
   private var muxer: FragmentMuxer
@@ -76,15 +76,16 @@ struct PieceRemuxer: ~Copyable {
   ///   - number: of the segment in its run.
   ///   - place: where the piece begins; where it ends, afterwards.
   ///   - limit: what already follows; nothing reaches beyond it.
+  ///   - isLast: no piece will follow.
   ///   - sink: takes the segment's bytes, once its duration (90 kHz ticks) is known.
   mutating func write(
-    number: Int, at place: inout PiecePlace, before limit: PiecePlace?,
+    number: Int, at place: inout PiecePlace, before limit: PiecePlace?, isLast: Bool,
     _ sink: (_ ticks: Int64, _ bytes: [UInt8]) throws(StorageError) -> Void
   ) throws(PieceError) {
     var bytes: [UInt8] = []
     let end: PiecePlace
     do throws(AVError) {
-      end = try mux(from: place, before: limit)
+      end = try mux(from: place, before: limit, isLast: isLast)
       try muxer.releaseHeld()
       _ = try flush(into: &bytes)
     } catch {
@@ -126,7 +127,9 @@ struct PieceRemuxer: ~Copyable {
     var lastTime: Int64
   }
 
-  private mutating func mux(from place: PiecePlace, before limit: PiecePlace?) throws(AVError) -> PiecePlace {
+  private mutating func mux(
+    from place: PiecePlace, before limit: PiecePlace?, isLast: Bool
+  ) throws(AVError) -> PiecePlace {
     guard let lead = streams.first else { return place }
     var pictures = Pictures(end: place, limit: limit?.ticks ?? .max, lastTime: place.ticks - 1)
     var packet = try Packet()
@@ -136,6 +139,7 @@ struct PieceRemuxer: ~Copyable {
         continue
       }
       if track == 1 || lead.kind == .audio {
+        packet.rescale(to: muxer.timeBase(of: streams.count - 1))
         sound.append(HeldPiecePacket(packet))
         packet = try Packet()
       } else if let turner {
@@ -147,7 +151,8 @@ struct PieceRemuxer: ~Copyable {
     }
     try turner?.finish { turned throws(AVError) in try write(&turned, &pictures) }
     if lead.kind == .video, pictures.shift == nil { return place }
-    try muxSound(from: place, shift: pictures.shift, lead: pictures.lead, end: &pictures.end, before: limit)
+    try muxSound(
+      from: place, shift: pictures.shift, lead: pictures.lead, end: &pictures.end, before: limit, isLast: isLast)
     return pictures.end
   }
 
@@ -177,34 +182,39 @@ struct PieceRemuxer: ~Copyable {
   /// Writes the frames of sound that belong between `place` and `end`. Where there are no pictures the piece's own length
   /// sets the end.
   private mutating func muxSound(
-    from place: PiecePlace, shift: Int64?, lead: Int64, end: inout PiecePlace, before limit: PiecePlace?
+    from place: PiecePlace, shift: Int64?, lead: Int64, end: inout PiecePlace, before limit: PiecePlace?, isLast: Bool
   ) throws(AVError) {
     let track = streams.count - 1
-    guard let info = streams.last, info.kind == .audio, let first = sound.first else { return }
+    guard let info = streams.last, info.kind == .audio, let first = sound.first, let last = sound.last else { return }
     let unit = muxer.timeBase(of: track)
     let frame = Int64(info.parameters.frameSize > 0 ? info.parameters.frameSize : Int(max(1, first.duration)))
     let moved = RationalTime.ticks.convert(shift ?? place.ticks, to: unit)
     if shift == nil { end.ticks = place.ticks + max(1, ticks) }
-    let stop = RationalTime.ticks.convert(end.ticks + lead, to: unit)
-    let limit = limit?.samples ?? .max
-    var next = place.samples
-    for held in sound {
-      var packet = try held.take()
-      packet.rescale(to: unit)
-      guard let time = packet.pts else { continue }
-      let ideal = time + moved
-      // Priming alone, and what the piece before has covered.
-      guard time + frame / 2 > 0, ideal + frame / 2 >= next ?? 0 else { continue }
-      let at = if let next, abs(ideal - next) <= frame { next } else { max(ideal, 0) }
-      // By the place it gets: one that lags behind takes a frame more, so that the next piece follows without a hole.
-      guard at + frame / 2 < stop, at + frame <= limit else { break }
-      packet.pts = at
-      packet.dts = at
-      packet.duration = frame
-      next = at + frame
+    let start = info.startTime ?? 0
+    let stop = min(
+      RationalTime.ticks.convert(end.ticks + lead, to: unit) - moved, last.time + last.duration,
+      info.duration.map { info.timeBase.convert(start + $0, to: unit) } ?? .max)
+    let begin = info.timeBase.convert(start, to: unit)
+    let policy = PieceSound(
+      frame: frame, overlaps: info.codec == .aac, content: begin..<max(begin, stop), moved: moved,
+      limit: limit?.samples ?? .max, isLast: isLast || limit != nil)
+    // What is shorter in a file without loss is shorter out of the decoder; otherwise the file leaves padding out.
+    let isExact = info.codec == .flac || info.codec == .alac
+    let sources = sound.map {
+      PieceSound.Source(
+        time: $0.time, length: isExact ? $0.duration : frame,
+        isEven: info.codec != .aac || PieceSound.Source.isEven(aac: $0.head))
+    }
+    for taken in policy.place(sources, after: place.samples.map { .init(end: $0, heard: place.heard) }) {
+      let source = sources[taken.index]
+      var packet = try sound[taken.index].shared()
+      packet.pts = taken.time
+      packet.dts = taken.time
+      packet.duration = source.length
+      end.samples = taken.time + source.length
       try muxer.write(&packet, track: track)
     }
-    end.samples = next
+    end.heard = moved + max(begin, stop)
     sound.removeAll()
   }
 }
@@ -214,15 +224,15 @@ private let invalidData: Int32 = -1_094_995_529
 
 /// A packet that waits in an array, where an owner that cannot be copied cannot stand by itself.
 private final class HeldPiecePacket {
-  private var packet: Packet
+  private let packet: Packet
 
   init(_ packet: consuming Packet) { self.packet = packet }
 
+  var time: Int64 { packet.pts ?? 0 }
   var duration: Int64 { packet.duration }
-
-  func take() throws(AVError) -> Packet {
-    var taken = try Packet()
-    taken.take(from: &packet)
-    return taken
+  var head: [UInt8] {
+    packet.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0.prefix(3)) } }
   }
+
+  func shared() throws(AVError) -> Packet { try packet.shared() }
 }

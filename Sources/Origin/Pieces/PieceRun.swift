@@ -154,7 +154,7 @@ struct PieceRun {
     if around.missing > 0 {
       // What the piece before lasted is the best guess for those that are missing in between.
       place.ticks += (around.lastTicks ?? remuxer.ticks) * Int64(around.missing)
-      place.samples = nil
+      (place.samples, place.heard) = (nil, nil)
     }
     let initSection = remuxer.initSection
     var known = try ofTree { () throws(StorageError) in try tree.bytes(of: path(.initSection, targets[index].run)) }
@@ -168,7 +168,8 @@ struct PieceRun {
     let target = targets[index]
     let begin = place
     do throws(PieceError) {
-      try remuxer.write(number: number - target.first, at: &place, before: around.limit) {
+      let isLast = marker?.name.count == number + 1
+      try remuxer.write(number: number - target.first, at: &place, before: around.limit, isLast: isLast) {
         (ticks, bytes) throws(StorageError) in
         if known == nil {
           try tree.store(path(.initSection, target.run), initSection)

@@ -80,6 +80,36 @@ import Testing
     try Media.decode(directory.file("root/phone/vod.m3u8"))
   }
 
+  /// A tenth of the tone's height and one and a half times its steepest slope, 440 Hz at 44.1 kHz.
+  @Test func `join without silence and without a click`() throws {
+    for number in 0..<5 { try piece(number) }
+    _ = try stitch()
+    try mark("5.end")
+    _ = try stitch()
+    let sound = directory.file("sound.f32")
+    try Program.tool(
+      "ffmpeg",
+      [
+        "-nostdin", "-v", "error", "-i", directory.file("root/phone/main/vod.m3u8"), "-map", "0:a", "-f", "f32le",
+        sound,
+      ])
+    let samples = try Data(contentsOf: URL(fileURLWithPath: sound)).withUnsafeBytes {
+      Array($0.bindMemory(to: Float.self))
+    }
+    let height = try #require(samples[20_000..<60_000].max())
+    let slope = height * 2 * .pi * 440 / 44_100
+    for join in (1...4).map({ $0 * 88_200 }) {
+      let near = samples[join - 6_000..<join + 6_000]
+      var (quiet, longest) = (0, 0)
+      for sample in near {
+        quiet = abs(sample) < height / 10 ? quiet + 1 : 0
+        longest = max(longest, quiet)
+      }
+      #expect(longest < 220, "5 ms at the join \(join)")
+      #expect(zip(near, near.dropFirst()).allSatisfy { abs($1 - $0) < 1.5 * slope }, "a step at the join \(join)")
+    }
+  }
+
   @Test func `that are bad or missing are gaps, and one that comes late is in the whole list`() throws {
     for number in [0, 3, 4] { try piece(number) }
     try Data("no piece".utf8).write(to: URL(fileURLWithPath: "\(place)/00000001.mp4"))
