@@ -9,11 +9,14 @@ import CLibAV
 
   /// - Parameters:
   ///   - threads: 1 is the default because each further frame thread keeps frames of its own in memory.
+  ///   - isStrict: damage is not concealed: `send` or `receive` throws at the packet that has it (`AV_EF_EXPLODE`).
   package init(stream: StreamInfo, threads: Int = 1) throws(AVError) {
     try self.init(parameters: stream.parameters, timeBase: stream.timeBase, threads: threads)
   }
 
-  package init(parameters: CodecParameters, timeBase: RationalTime, threads: Int = 1) throws(AVError) {
+  package init(parameters: CodecParameters, timeBase: RationalTime, threads: Int = 1, isStrict: Bool = false)
+    throws(AVError)
+  {
     let name = parameters.codec.description
     guard let codec = unsafe avcodec_find_decoder(parameters.codec.raw) else {
       throw AVError(.openDecoder(name), code: segrec_AVERROR_DECODER_NOT_FOUND)
@@ -25,6 +28,7 @@ import CLibAV
     if result >= 0 {
       unsafe raw.pointee.pkt_timebase = timeBase.raw
       unsafe raw.pointee.thread_count = Int32(max(1, threads))
+      if isStrict { unsafe raw.pointee.err_recognition |= AV_EF_EXPLODE | AV_EF_CRCCHECK | AV_EF_BITSTREAM }
       result = unsafe avcodec_open2(raw, codec, nil)
     }
     guard result >= 0 else {

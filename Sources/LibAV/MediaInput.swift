@@ -34,7 +34,7 @@ package struct InputRequest: Sendable {
   package let streams: [StreamInfo]
   /// Best video and best audio stream (`av_find_best_stream`; the audio that belongs to the video is preferred). Cover art
   /// is no video.
-  package let bestVideo: StreamInfo?
+  package private(set) var bestVideo: StreamInfo?
   package let bestAudio: StreamInfo?
   /// True where time does not wait for the reader: devices and real-time protocols. Frames not taken in time are lost.
   package let isLive: Bool
@@ -42,6 +42,8 @@ package struct InputRequest: Sendable {
   package let duration: Int64?
   /// First time in the input in microseconds; nil when unknown.
   package let startTime: Int64?
+  /// It can be read from any place: a file, not a pipe.
+  package var isSeekable: Bool { unsafe raw.pointee.pb?.pointee.seekable ?? 0 != 0 }
   /// Wall-clock time of time zero in microseconds since 1970 where a live input tells it (RTCP, device clocks); else nil.
   package var startWallClock: Int64? {
     let value = unsafe optionalTime(raw.pointee.start_time_realtime)
@@ -54,6 +56,13 @@ package struct InputRequest: Sendable {
   /// Payloads lie in buffers that the device wants back, and that are gone when it is closed (V4L2's streaming I/O).
   private let lendsPayloads: Bool
   private let port: InputPort?
+  /// Packets that were read to learn from them, in order.
+  private var ahead: [ReadAhead] = []
+
+  private final class ReadAhead {
+    var packet: Packet
+    init(_ packet: consuming Packet) { self.packet = packet }
+  }
 
   /// Opens and probes. Errors: `AVError.kind` tells absent, forbidden, damaged, empty, unsupported and unreachable apart.
   ///
@@ -95,6 +104,24 @@ package struct InputRequest: Sendable {
     interruption.arm(nil)
     // Most of what was read to find out is free by now, and the allocator would keep it: some MB for the whole recording.
     malloc_trim(0)
+    if formatName.hasPrefix("matroska") { measureRate() }
+  }
+
+  /// Matroska's header tells how long pictures last, whatever the times of its blocks are.
+  private mutating func measureRate() {
+    guard let video = bestVideo else { return }
+    var times: [Int64] = []
+    do throws(AVError) {
+      while times.count < 12, ahead.count < 500 {
+        let next = ReadAhead(try Packet())
+        guard try readNext(into: &next.packet) else { break }
+        if next.packet.streamIndex == video.index, let time = next.packet.pts { times.append(time) }
+        ahead.append(next)
+      }
+    } catch {
+      // Whoever reads on will see it again.
+    }
+    bestVideo?.measure(times)
   }
 
   deinit { unsafe MediaInput.close(raw) }
@@ -110,6 +137,12 @@ package struct InputRequest: Sendable {
   ///
   /// - Returns: false at the end of the input.
   package mutating func read(into packet: inout Packet) throws(AVError) -> Bool {
+    guard !ahead.isEmpty else { return try readNext(into: &packet) }
+    packet.take(from: &ahead.removeFirst().packet)
+    return true
+  }
+
+  private mutating func readNext(into packet: inout Packet) throws(AVError) -> Bool {
     while true {
       if readTimeout != nil { interruption.arm(readTimeout) }
       let result = unsafe av_read_frame(raw, packet.raw)

@@ -130,7 +130,7 @@ import CLibAV
     return unsafe Array(UnsafeBufferPointer(start: data, count: size))
   }
 
-  /// Replaces the payload: for tests and for metadata of our own making.
+  /// Replaces the payload by one of our own making.
   package mutating func replaceBytes(_ bytes: [UInt8]) throws(AVError) {
     unsafe av_packet_unref(raw)
     let result = unsafe av_new_packet(raw, Int32(bytes.count))

@@ -10,9 +10,11 @@ package struct StreamInfo: Sendable {
   package let timeBase: RationalTime
   /// Average and lowest-common frame rates (`avg_frame_rate`, `r_frame_rate`); not known (0/0) for sound and some video.
   package let averageFrameRate: RationalTime
-  package let baseFrameRate: RationalTime
+  package private(set) var baseFrameRate: RationalTime
   /// The rate to assume for video: libav's guess from both, or unknown.
-  package let frameRate: RationalTime
+  package private(set) var frameRate: RationalTime
+  /// The header tells a lower rate than the pictures have, and with it that each lasts too long.
+  package private(set) var tellsWrongDurations = false
   /// Pixel shape; 1/1 where nothing is said.
   package let sampleAspect: RationalTime
   package let rotation: Rotation
@@ -28,6 +30,22 @@ package struct StreamInfo: Sendable {
   package var channels: Int { parameters.channels }
   package var initialPadding: Int { parameters.initialPadding }
   package var extradata: [UInt8] { parameters.extradata }
+
+  /// Corrects the rates by the presentation times of pictures, in any order.
+  mutating func measure(_ times: [Int64]) {
+    let told = max(frameRate.value, baseFrameRate.value)
+    guard told > 0 else { return }
+    let sorted = times.sorted()
+    let steps = zip(sorted.dropFirst(), sorted).map { $0 - $1 }.filter { $0 > 0 }
+    guard let shortest = steps.min(), Double(shortest) * timeBase.value * told < 0.67 else { return }
+    // Coarse clocks make steps that differ by one.
+    let usual = steps.filter { $0 <= shortest + 1 }
+    frameRate = RationalTime(
+      Int32(clamping: Int64(usual.count) * Int64(timeBase.denominator)),
+      Int32(clamping: usual.reduce(0, +) * Int64(timeBase.numerator)))
+    baseFrameRate = frameRate
+    tellsWrongDurations = true
+  }
 
   init(_ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>) throws(AVError) {
     guard let source = unsafe stream.pointee.codecpar else {

@@ -22,6 +22,8 @@ package struct RecordingConfiguration: Sendable {
   package enum Video: Equatable, Sendable {
     /// The source's packets as they are.
     case copy
+    /// Copied where players show it as it is meant and nothing is to be changed, else encoded as H.264.
+    case auto
     case encode(VideoCodec)
     case none
   }
@@ -46,6 +48,8 @@ package struct RecordingConfiguration: Sendable {
   }
   package enum Audio: Equatable, Sendable {
     case copy, aac, none
+    /// Copied where it can be and nobody else wants to hear it, else encoded.
+    case auto
   }
 
   /// A picture size; nil on one side keeps the aspect.
@@ -118,6 +122,9 @@ package struct RecordingConfiguration: Sendable {
     self.inputs = inputs
     self.recording = recording
   }
+
+  /// Something is to be done with the pixels.
+  var changesPictures: Bool { size != nil || !ladder.isEmpty || !watermark.isEmpty || maximumFrameRate != nil }
 
   /// Throws what does not fit together; the message names the option.
   package func validate() throws(RecordingError) {

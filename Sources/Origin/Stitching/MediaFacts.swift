@@ -49,20 +49,23 @@ extension SegmentFacts {
     var scan = ChunkScan(initSection)
     var read = 0
     var part = head.bytes
+    var hasPictures = false
     while !part.isEmpty {
       read += part.count
-      // Up to the first whole chunk with pictures and no further: what follows is read only when it is needed.
+      // Up to the first whole chunk with pictures enough to tell their rate (the first may be shown for long) and no
+      // further: what follows is read only when it is needed.
       scan.feed(part)
       scan.skip(scan.skippable)
       if let pictures = scan.tracks.first(where: { $0.kind == .video }) {
         frames = pictures.frames
         isIndependent = pictures.startsWithSync
-        return
+        hasPictures = true
+        if frames.count > 4 { return }
       }
       guard scan.failure == nil, read < SegmentFacts.longestHead, scan.position < UInt64(bytes) else { break }
       part = try more(Int64(scan.position))
     }
     // Without pictures where the init section promises some, nobody can start here.
-    isIndependent = false
+    if !hasPictures { isIndependent = false }
   }
 }

@@ -36,6 +36,20 @@ enum PictureKind: Equatable, Sendable {
     }
   }
 
+  /// No other picture refers to this one (ITU-T H.264 §7.4.1, nal_ref_idc; H.265 §7.4.2.2, sub-layer non-reference), as
+  /// far as its codec lets one see.
+  static func isReferredToByNone(_ codec: CodecID, _ lengthSize: Int?, _ bytes: RawSpan) -> Bool {
+    switch codec {
+    case .h264:
+      firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map { $0 & 0x60 == 0 }
+        ?? false
+    case .hevc:
+      firstSlice(bytes, lengthSize: lengthSize, isSlice: { $0 >> 1 & 0x3F < 32 }).map { $0 & 0x22 == 0 && $0 < 32 }
+        ?? false
+    default: false
+    }
+  }
+
   /// The first byte of the first NAL unit that is part of a picture.
   private static func firstSlice(_ bytes: RawSpan, lengthSize: Int?, isSlice: (UInt8) -> Bool) -> UInt8? {
     func byte(_ offset: Int) -> UInt8 { unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
@@ -73,24 +87,6 @@ enum PictureKind: Equatable, Sendable {
     case .h264: return extradata.count > 4 ? Int(extradata[4] & 3) + 1 : nil
     case .hevc: return extradata.count > 21 ? Int(extradata[21] & 3) + 1 : nil
     default: return nil
-    }
-  }
-}
-
-extension Packet {
-  /// True when the packet was cut short: it is marked so, and its NAL units do not fill it.
-  func isBroken(lengthSize: Int?) -> Bool {
-    guard isCorrupt, let lengthSize else { return false }
-    return withBytes { bytes in
-      var offset = 0
-      while offset + lengthSize <= bytes.byteCount {
-        var length = 0
-        for index in 0..<lengthSize {
-          length = length << 8 | Int(unsafe bytes.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
-        }
-        offset += lengthSize + length
-      }
-      return offset != bytes.byteCount
     }
   }
 }

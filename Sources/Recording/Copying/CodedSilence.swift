@@ -5,12 +5,19 @@ import LibAV
 final class CodedSilence {
   /// What one packet lasts, in ticks.
   let ticks: Int64
-  private let packet: Packet
+  private var packet: Packet
 
   /// Nil where no encoder is there, or its packets would not fit the track's init section.
   init?(like parameters: CodecParameters) {
-    guard let settings = Self.settings(parameters) else { return nil }
     do throws(AVError) {
+      if parameters.codec == .flac {
+        guard let frame = silentFLACFrame(parameters.extradata), parameters.sampleRate > 0 else { return nil }
+        packet = try Packet()
+        try packet.replaceBytes(frame.bytes)
+        ticks = RationalTime(1, Int32(parameters.sampleRate)).convert(Int64(frame.samples), to: .ticks)
+        return
+      }
+      guard let settings = Self.settings(parameters) else { return nil }
       var encoder = try AudioEncoder(settings)
       let count = encoder.frameSize > 0 ? encoder.frameSize : 1024
       var packet = try Packet()

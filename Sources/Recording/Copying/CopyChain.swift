@@ -16,9 +16,13 @@ final class CopyChain: TrackChain {
   /// A packet that is passed on when the next one has shown whether segments can start with it.
   private var held: Packet?
   private var heldKind = PictureKind.other
+  /// Decode time of the packet at which decoding could start last, in ticks.
+  private var lastStart: Int64 = 0
+  private var hasToldOpen = false
   /// Where the sound packet placed last begins and ends, in ticks.
   private var last: (start: Int64, end: Int64)?
   private var silence: CodedSilence?
+  private let damage: DamageCheck
   /// A hole up to this in the sound is one of its clock's, in ticks; a longer one is filled.
   private static let stretch: Int64 = 5400
 
@@ -27,6 +31,7 @@ final class CopyChain: TrackChain {
     self.stream = stream
     self.session = session
     parameters = stream.parameters
+    damage = DamageCheck(stream)
     lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: stream.extradata)
   }
 
@@ -37,14 +42,23 @@ final class CopyChain: TrackChain {
     lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: parameters.extradata)
   }
 
+  /// The source shows damage: for a while what is passed on is looked at.
+  func warn() { damage.warn() }
+
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
     if times.run != run { limit = session.limit(of: times.run) }
     if let limit, packet.timeBase.convert(times.dts, to: .ticks) >= limit { return packet.clear() }
     // Before the other input began.
     if times.pts + (stream.kind == .audio ? times.duration : 1) <= 0 { return packet.clear() }
     try begin(times.run)
+    let kind = kind(of: packet)
+    let time = packet.timeBase.convert(times.dts, to: .ticks)
+    guard try damage.isWhole(packet, kind, at: time, parameters, lengthSize: lengthSize) else {
+      session.meter.add { $0.damaged += 1 }
+      return packet.clear()
+    }
     if stream.kind == .audio {
-      let start = packet.timeBase.convert(times.dts, to: .ticks)
+      let start = time
       let end = packet.timeBase.convert(times.dts + times.duration, to: .ticks)
       // Clips that were joined overlap by the padding of their last packets: the place is taken.
       if let last, start < last.start + (end - start) / 2 {
@@ -54,11 +68,10 @@ final class CopyChain: TrackChain {
       try fill(to: start)
       last = (start, end)
     }
-    let kind = kind(of: packet)
     try release(next: kind)
     if stream.kind == .video {
       // A sync sample is one at which decoding can start, whatever the container said.
-      packet.isKey = kind == .start || kind == .openStart && stream.codec == .hevc
+      packet.isKey = kind == .start
       session.meter.add { $0.frames += 1 }
     }
     var taken = try media { () throws(AVError) in try Packet() }
@@ -73,6 +86,8 @@ final class CopyChain: TrackChain {
     self.run = run
     limit = session.limit(of: run)
     isPatient = !session.meter.isLive
+    damage.beginRun()
+    lastStart = 0
     let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
     session.put(.begin(track: track, run: run, format))
   }
@@ -88,7 +103,8 @@ final class CopyChain: TrackChain {
   }
 
   private func fill(to ticks: Int64) throws(RecordingError) {
-    guard run != nil, ticks - (last?.end ?? 0) > Self.stretch else { return }
+    // Of a source that is damaged, a packet may be lost.
+    guard run != nil, damage.isLikely || ticks - (last?.end ?? 0) > Self.stretch else { return }
     if silence == nil { silence = CodedSilence(like: parameters) }
     // As many packets as the hole has room for, or one that laps over a little.
     while let silence, ticks - (last?.end ?? 0) > silence.ticks * 3 / 4 {
@@ -135,8 +151,24 @@ final class CopyChain: TrackChain {
   }
 
   private func release(next: PictureKind) throws(RecordingError) {
-    guard let run, let packet = held.take() else { return }
-    let isSafe = heldKind == .start || heldKind == .openStart && stream.codec == .hevc && next != .skippedLeading
-    try session.put(packet, track: track, run: run, canStart: isSafe, isPatient: isPatient)
+    guard let run, var packet = held.take() else { return }
+    let time = packet.timeBase.convert(packet.dts ?? 0, to: .ticks)
+    var canStart = heldKind == .start
+    if heldKind == .openStart {
+      canStart = stream.codec == .hevc && next != .skippedLeading
+      packet.isKey = canStart
+    }
+    if canStart {
+      lastStart = time
+    } else if heldKind == .openStart, time - lastStart > 2 * session.configuration.segmentTicks {
+      // There is no better place. What is decoded from the beginning is whole; the sample is flagged as what it is.
+      canStart = true
+      if !hasToldOpen {
+        hasToldOpen = true
+        session.log.warning(
+          "source", "pictures refer to what is before key frames (open GOP): segments do not decode alone")
+      }
+    }
+    try session.put(packet, track: track, run: run, canStart: canStart, isPatient: isPatient)
   }
 }

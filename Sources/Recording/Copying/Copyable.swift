@@ -11,9 +11,11 @@ enum CopyableCodecs {
     if !codecs.contains(stream.codec) {
       return "\(stream.codec) cannot be copied into fragmented MP4 for HLS"
     }
-    if stream.kind == .video && stream.rotation != .none {
-      return nil
-    }
     return nil
+  }
+
+  /// What players of HLS make of a copied picture that is to be turned: they show it as it is coded.
+  static func turning(of stream: StreamInfo) -> String? {
+    stream.rotation == .none ? nil : "the picture is to be turned, which players of HLS do not"
   }
 }

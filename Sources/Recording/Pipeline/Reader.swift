@@ -33,6 +33,13 @@ final class Reader: @unchecked Sendable {
   private var pacedFrom: ContinuousClock.Instant?
   private var clock = ClockWatch()
   private(set) var hasReachedLimit = false
+  /// Reads the sound, where it is stored far from its picture.
+  private var aside: SoundAside?
+  /// The sound can be read by a demuxer of its own.
+  private var canSplit: Bool
+  /// The track of the packets read last, and their bytes.
+  private var alone = (track: 0, bytes: 0)
+  private var hasToldLate = false
 
   /// - Parameters:
   ///   - request: by which the input was opened, and will be again when it fails.
@@ -53,6 +60,8 @@ final class Reader: @unchecked Sendable {
     name = input.name
     isLive = input.isLive
     hasNoDecodeTimes = input.formatName.hasPrefix("matroska")
+    // Streams whose clock may change have no order but that in which they are stored.
+    canSplit = sources.count == 2 && input.isSeekable && !input.isLive && !input.joinsClocks
     if input.isLive { session.meter.add { $0.isLive = true } }
     timeline = Reader.timeline(sources, input, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
@@ -172,7 +181,7 @@ final class Reader: @unchecked Sendable {
     var packet = try media { () throws(AVError) in try Packet() }
     while !session.isStopping && !hasReachedLimit {
       do throws(AVError) {
-        guard try input?.read(into: &packet) ?? false else { return }
+        guard try readNext(into: &packet) else { return }
       } catch {
         if error.kind == .stopped { return }
         throw RecordingError(error)
@@ -182,12 +191,34 @@ final class Reader: @unchecked Sendable {
         packet.clear()
         continue
       }
+      sources[track].count += 1
+      alone = track == alone.track ? (track, alone.bytes + packet.byteCount) : (track, 0)
+      // What waits for the other track is kept in memory.
+      if alone.bytes > 3_000_000 { _ = split() }
       if try sources[track].needsClock(packet) {
         try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
         try passOnClocked(track)
       } else {
         try prepare(&packet, track)
       }
+    }
+  }
+
+  private func readNext(into packet: inout Packet) throws(AVError) -> Bool {
+    if let aside { return try aside.read(into: &packet, beside: &input) }
+    return try input?.read(into: &packet) ?? false
+  }
+
+  /// Has the sound read by a demuxer of its own from now on; false where it is, or cannot be.
+  private func split() -> Bool {
+    guard canSplit, let sound = sources.first(where: { $0.stream.kind == .audio }) else { return false }
+    canSplit = false
+    do throws(AVError) {
+      aside = try SoundAside(request, interruption: interruption, stream: sound.stream.index, after: sound.count)
+      input?.select(Set(sources.filter { $0 !== sound }.map(\.stream.index)))
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -229,17 +260,18 @@ final class Reader: @unchecked Sendable {
   private func noteDamage(_ error: AVError) throws(RecordingError) {
     guard error.kind == .invalidData else { throw RecordingError(error) }
     session.meter.add { $0.damaged += 1 }
+    warn()
   }
+
+  /// Damage rarely keeps to one track.
+  private func warn() { for source in sources { (source.chain as? CopyChain)?.warn() } }
 
   /// - Parameter changed: what the packets are from this one on, when they were something else before.
   private func place(_ packet: inout Packet, _ track: Int, changedTo changed: CodecParameters? = nil)
     throws(RecordingError)
   {
     let source = sources[track]
-    if packet.isBroken(lengthSize: (source.chain as? CopyChain)?.lengthSize) {
-      session.meter.add { $0.damaged += 1 }
-      return packet.clear()
-    }
+    if packet.isCorrupt { warn() }
     var parameters: CodecParameters?
     if let changed {
       parameters = changed.extradata == source.parameters.extradata ? changed : measure(changed, packet)
@@ -249,7 +281,8 @@ final class Reader: @unchecked Sendable {
     var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration, isKey: isStart(packet, source))
     if stream.kind == .video {
       // AVI tells the duration of a field; Matroska tells no decode times, and libav's guesses leap where pictures are rare.
-      if times.pts == nil { times.duration = 0 } else if hasNoDecodeTimes { times.dts = nil }
+      if times.pts == nil || stream.tellsWrongDurations { times.duration = 0 }
+      if times.pts != nil, hasNoDecodeTimes { times.dts = nil }
       if times.dts == nil, !source.hasPackets { timeline.deepen(track, to: source.reorderDepth(packet)) }
     }
     if let skipped = packet.skippedSamples, stream.sampleRate > 0 {
@@ -341,10 +374,19 @@ final class Reader: @unchecked Sendable {
     if times.run != startedRun { try start(times.run) }
     let timeBase = packet.timeBase
     if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
+    // As the source has it: the timeline lets no picture be decoded long before it is shown, but it is read by then.
+    let ahead = packet.pts.flatMap { pts in packet.dts.map { pts - $0 } } ?? 0
+    source.decoded = timeBase.convert(min(times.dts, times.pts - ahead), to: .ticks)
     packet.pts = times.pts
     packet.dts = times.dts
     packet.duration = times.duration
     source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
+    if source.end < source.filled, !hasToldLate {
+      hasToldLate = true
+      session.log.warning(
+        "source", "\(name): a track comes too late behind the other; silence, or the last picture, is in its place",
+        ["input": .text(name.description)])
+    }
     if session.configuration.isPaced { pace(timeBase.convert(times.dts, to: .ticks)) }
     try source.chain.take(&packet, times)
     try keepUp(with: answer.track)
@@ -379,6 +421,7 @@ final class Reader: @unchecked Sendable {
     }
     for source in sources {
       source.end = 0
+      source.filled = 0
       // Sound is there from the first tick, if need be as silence.
       try (source.chain as? SoundChain)?.begin(run)
     }
@@ -398,9 +441,11 @@ final class Reader: @unchecked Sendable {
       try microphone?.advance(to: min(sources[0].end, limit ?? .max))
       if !isAlone && !isLive { session.keepStep(input: index, at: consumed + sources[0].end) }
     }
-    let lag = min(sources[track].end - (isLive ? 90_000 : 900_000), limit ?? .max)
+    let lag = min(sources[track].decoded - (isLive ? 90_000 : 900_000), limit ?? .max)
     guard lag > 0 else { return }
-    for source in sources where source !== sources[track] {
+    for source in sources where source !== sources[track] && source.end < lag {
+      if split() { return }
+      source.filled = lag
       if sources[track].stream.kind == .video {
         try (source.chain as? SoundChain)?.fill(to: lag)
         if let startedRun { try (source.chain as? CopyChain)?.fill(to: lag, of: startedRun) }

@@ -13,6 +13,11 @@ extension Reader {
     var parameters: CodecParameters
     /// Where the packets placed last end, in ticks.
     var end: Int64 = 0
+    /// Source's decode time of the packet placed last, and how far the track was filled for want of packets, in ticks.
+    var decoded: Int64 = 0
+    var filled: Int64 = 0
+    /// Packets read.
+    var count = 0
     var packetsWithoutKey = 0
     var openStarts = 0
     var hasPackets = false

@@ -96,7 +96,7 @@ struct RecordingPlan {
   {
     var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
     request.standardInput = configuration.standardInput
-    request.isCopied = configuration.video == .copy
+    request.isCopied = configuration.video == .copy || configuration.video == .auto
     request.readTimeout = configuration.inputTimeout
     // Who wants to know soon that nothing comes wants it while the input is being opened as well.
     if let timeout = configuration.inputTimeout, timeout < .seconds(10) {
@@ -111,12 +111,21 @@ struct RecordingPlan {
     let track = trackCount
     trackCount += 1
     let configuration = session.configuration
-    guard case .encode(let codec) = configuration.video else {
-      if let refusal = CopyableCodecs.refusal(of: stream) {
-        throw RecordingError(.badInput, "--video copy: \(refusal)")
+    var codec = RecordingConfiguration.VideoCodec.h264
+    if case .encode(let wanted) = configuration.video {
+      codec = wanted
+    } else {
+      let isForced = configuration.video == .copy
+      let turning = CopyableCodecs.turning(of: stream)
+      let refusal =
+        CopyableCodecs.refusal(of: stream) ?? (isForced ? nil : turning)
+        ?? (configuration.changesPictures ? "the picture is to be changed" : nil)
+      if let turning, isForced { session.log.warning("source", "\(turning); --video h264 turns it") }
+      guard let refusal else {
+        return try Reader.Source(stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
       }
-      return try Reader.Source(
-        stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
+      if isForced { throw RecordingError(.badInput, "--video copy: \(refusal)") }
+      session.log.info("source", "\(refusal): it is encoded as h264")
     }
     let name = RecordingPlan.encoder(configuration, codec, session.log)
     guard let format = VideoEncoder.inputFormat(of: name) else {
@@ -200,14 +209,19 @@ struct RecordingPlan {
     let track = trackCount
     trackCount += 1
     let configuration = session.configuration
-    guard configuration.audio == .copy else {
-      let made = try SoundTrack(
-        track: track, session: session, microphone: configuration.microphoneMode == .mix ? microphone : nil, tap: tap)
-      return try Reader.Source(stream: stream, chain: SoundChain(stream: stream, session: session, track: made))
+    let mixed = configuration.microphoneMode == .mix ? microphone : nil
+    if configuration.audio != .aac {
+      guard
+        let refusal = CopyableCodecs.refusal(of: stream)
+          ?? (mixed != nil || tap != nil ? "the sound is to be mixed or listened to" : nil)
+      else {
+        return try Reader.Source(stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
+      }
+      if configuration.audio == .copy { throw RecordingError(.badInput, "--audio copy: \(refusal)") }
+      session.log.info("source", "\(refusal): it is encoded as aac")
     }
-    if let refusal = CopyableCodecs.refusal(of: stream) { throw RecordingError(.badInput, "--audio copy: \(refusal)") }
-    return try Reader.Source(
-      stream: stream, chain: CopyChain(track: track, stream: stream, session: session))
+    let made = try SoundTrack(track: track, session: session, microphone: mixed, tap: tap)
+    return try Reader.Source(stream: stream, chain: SoundChain(stream: stream, session: session, track: made))
   }
 
   /// The steady rate of frames: live sources get one always, files where the limit is below their own rate.

@@ -128,14 +128,19 @@ struct RecordArguments: CommonlyOptioned {
     OptionGroup(
       title: "Picture:",
       options: [
-        Option("--video", "CODEC", "h264, hevc, av1, copy (as it comes) or none (default h264).") {
+        Option(
+          "--video", "CODEC",
+          "h264, hevc, av1, copy (as it comes), auto (copy what players show as it is meant, else h264) or none "
+            + "(default h264)."
+        ) {
           (arguments, text) throws(UsageError) in
           switch text {
           case "copy": arguments.settings.video = .copy
+          case "auto": arguments.settings.video = .auto
           case "none": arguments.settings.video = .none
           default:
             guard let codec = RecordingConfiguration.VideoCodec(rawValue: text) else {
-              throw UsageError("--video", "'\(text)' is not one of copy, h264, hevc, av1, none")
+              throw UsageError("--video", "'\(text)' is not one of copy, auto, h264, hevc, av1, none")
             }
             arguments.settings.video = .encode(codec)
           }
@@ -188,13 +193,14 @@ struct RecordArguments: CommonlyOptioned {
     OptionGroup(
       title: "Sound:",
       options: [
-        Option("--audio", "CODEC", "aac, copy (as it comes) or none (default aac, 48 kHz).") {
+        Option("--audio", "CODEC", "aac, copy (as it comes), auto (copy, or aac) or none (default aac, 48 kHz).") {
           (arguments, text) throws(UsageError) in
           switch text {
           case "aac": arguments.settings.audio = .aac
           case "copy": arguments.settings.audio = .copy
+          case "auto": arguments.settings.audio = .auto
           case "none": arguments.settings.audio = .none
-          default: throw UsageError("--audio", "'\(text)' is not one of copy, aac, none")
+          default: throw UsageError("--audio", "'\(text)' is not one of copy, auto, aac, none")
           }
         },
         Option("--audio-bitrate", "RATE", "Bits per second (default 128k).") { (arguments, text) throws(UsageError) in

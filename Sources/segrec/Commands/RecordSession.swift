@@ -119,6 +119,7 @@ struct RecordSession {
       byteText(progress.bytes),
     ]
     if hasVideo { parts += ["dropped \(progress.dropped)", "refilled \(progress.refilled)"] }
+    if progress.damaged > 0 { parts.append("\(counted(Int(progress.damaged), "packet")) damaged") }
     if progress.lost > 0 { parts.append("lost \(spokenDuration(.milliseconds(progress.lost / 90))) to the disk") }
     if isPushed {
       // Whatever the reason: too slow, away, or never there.
@@ -138,7 +139,8 @@ struct RecordSession {
       [
         "recording": .init(recording), "seconds": .number(Double(progress.ticks) / 90_000),
         "segments": .init(progress.segments), "bytes": .init(progress.bytes), "dropped": .init(progress.dropped),
-        "refilled": .init(progress.refilled), "lost": .number(Double(progress.lost) / 90_000),
+        "refilled": .init(progress.refilled), "damaged": .init(progress.damaged),
+        "lost": .number(Double(progress.lost) / 90_000),
         "pushed": .number(Double(progress.pushed) / 90_000), "push-outages": .init(progress.pushOutages),
         "push-missing": .number(isPushed ? Double(notPushed(progress)) / 90_000 : 0),
         "sent": .init(sent),

@@ -1,0 +1,160 @@
+import Foundation
+import LibAV
+import Recording
+import TestKit
+import Testing
+
+private func copy(_ path: String, _ configure: (inout RecordingConfiguration) -> Void = { _ in }) throws -> Recorded {
+  try Recorded(path) {
+    $0.video = .copy
+    $0.audio = .copy
+    configure(&$0)
+  }
+}
+
+/// Flash and tone at 2 s.
+private func source(_ name: String, in directory: TemporaryDirectory, seconds: Int, _ arguments: [String]) throws
+  -> String
+{
+  try Generated.file(
+    name, in: directory,
+    "testsrc2=s=160x90:r=25:d=\(seconds),drawbox=c=white:t=fill:enable='between(t,1.999,2.39)'[out0];"
+      + "aevalsrc=exprs='if(between(t,2,2.4),0.8*sin(2*PI*1000*t),0.01*sin(2*PI*250*t))':s=48000:d=\(seconds)[out1]",
+    arguments)
+}
+
+extension Recorded {
+  /// Decodes the first run without concealing anything; throws at the first damage.
+  fileprivate func decodeStrictly() throws -> (pictures: Int, packets: Int) {
+    let run = try #require(runs.first)
+    var bytes = Data()
+    for file in run.files { bytes += try Data(contentsOf: URL(fileURLWithPath: run.path + "/" + file)) }
+    let path = directory.file("strict.mp4")
+    try bytes.write(to: URL(fileURLWithPath: path))
+    var counts = (pictures: 0, packets: 0)
+    for isVideo in [true, false] {
+      var input = try MediaInput(InputRequest(url: path), interruption: Interruption())
+      let found = isVideo ? input.bestVideo : input.bestAudio
+      let stream = try #require(found)
+      var decoder = try Decoder(parameters: stream.parameters, timeBase: stream.timeBase, isStrict: true)
+      var packet = try Packet()
+      var frame = try Frame()
+      while try input.read(into: &packet) {
+        guard packet.streamIndex == stream.index else { continue }
+        if isVideo { counts.packets += 1 }
+        try decoder.send(packet)
+        while try decoder.receive(into: &frame) == .produced { if isVideo { counts.pictures += 1 } }
+      }
+      try decoder.drain()
+      while try decoder.receive(into: &frame) == .produced { if isVideo { counts.pictures += 1 } }
+    }
+    return counts
+  }
+}
+
+@Suite struct `Damaged sources` {
+  /// Bytes are lost in the middle, and bits turned for a while after that.
+  @Test(arguments: ["aac", "ac3"])
+  func `what does not decode of a damaged stream is left out of its copy, and sound stays with the picture`(
+    sound: String
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let path = try source(
+      "d.ts", in: directory, seconds: 12,
+      ["-c:v", "libx264", "-g", "25", "-bf", "2", "-preset", "veryfast", "-c:a", sound])
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    var random = SeededRandom(7)
+    for _ in 0..<60 {
+      let packet = Int.random(in: bytes.count * 55 / 100..<bytes.count * 70 / 100, using: &random) / 188 * 188
+      bytes[packet + Int.random(in: 40..<188, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    }
+    bytes.removeSubrange(bytes.count / 2..<bytes.count / 2 + 6007)
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let recorded = try copy(path)
+    #expect(recorded.error == nil && recorded.runs.count == 1)
+    #expect(recorded.summary?.progress.damaged ?? 0 > 5)
+    let counts = try recorded.decodeStrictly()
+    #expect(counts.pictures == counts.packets && (150..<290).contains(counts.pictures))
+    #expect(abs(Double(recorded.summary?.progress.ticks ?? 0) / 90_000 - 12) < 0.1)
+    let played = try recorded.played()
+    let times = played.soundPackets.map(\.time)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 < 0.06 }, "silence is in place of lost sound")
+    let bright = try #require(played.firstBright)
+    #expect(abs((played.firstLoud ?? 9) - bright) < 0.03)
+  }
+
+  @Test func `a packet that its container calls damaged and that decodes is kept`() throws {
+    let directory = try TemporaryDirectory()
+    let path = try source(
+      "s.ts", in: directory, seconds: 4, ["-c:v", "libx264", "-g", "25", "-c:a", "aac"])
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    // The lengths that packets of the sound's elementary stream tell are wrong by one (ISO/IEC 13818-1 §2.4.3.7).
+    for start in stride(from: 0, to: bytes.count - 187, by: 188) where bytes[start + 1] & 0x40 != 0 {
+      let pes = start + 4 + (bytes[start + 3] & 0x20 == 0 ? 0 : 1 + Int(bytes[start + 4]))
+      if pes + 6 < start + 188, Array(bytes[pes..<pes + 4]) == [0, 0, 1, 0xC0] { bytes[pes + 5] &+= 1 }
+    }
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let recorded = try copy(path)
+    #expect(recorded.summary?.progress.damaged == 0)
+    #expect(try recorded.decodeStrictly().pictures == 100)
+  }
+}
+
+@Suite struct `Sources stored in an odd way` {
+  /// All sound of the file lies behind all pictures.
+  private func apart(_ directory: TemporaryDirectory, seconds: Int, _ arguments: [String]) throws -> String {
+    let whole = try source("whole.mp4", in: directory, seconds: seconds, arguments)
+    let path = directory.file("apart.mkv")
+    var input = try MediaInput(InputRequest(url: whole), interruption: Interruption())
+    let streams = [input.bestVideo, input.bestAudio].compactMap { $0 }
+    try #require(streams.count == 2)
+    var muxer = try OutputMuxer(
+      format: "matroska", url: path, tracks: streams.map { FragmentTrack(parameters: $0.parameters) },
+      options: [MediaOption("max_interleave_delta", "1")])
+    for (track, stream) in streams.enumerated() {
+      input = try MediaInput(InputRequest(url: whole), interruption: Interruption())
+      var packet = try Packet()
+      while try input.read(into: &packet) {
+        if packet.streamIndex == stream.index { try muxer.write(&packet, track: track) }
+      }
+    }
+    try muxer.finish()
+    return path
+  }
+
+  @Test(arguments: [true, false])
+  func `sound that lies far behind its picture in a file is not lost`(isCopied: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = try apart(
+      directory, seconds: 40, ["-c:v", "libx264", "-g", "25", "-bf", "2", "-preset", "ultrafast", "-c:a", "aac"])
+    let recorded = try isCopied ? copy(path) : Recorded(path)
+    #expect(recorded.summary?.progress.damaged == 0 && recorded.summary?.progress.silence == 0)
+    for segment in 0..<8 {
+      let played = try recorded.played(segment: segment)
+      #expect(abs((played.soundPackets.first?.time ?? -9) - (played.pictures.first?.time ?? 9)) < 0.05)
+    }
+    let played = try recorded.played()
+    #expect(abs((played.firstLoud ?? 9) - (played.firstBright ?? -9)) < 0.03)
+    #expect(abs(played.soundEnd - 40) < 0.1)
+  }
+
+  @Test(arguments: [true, false])
+  func `a header that tells too low a rate is not believed`(isCopied: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = try Generated.file(
+      "slow.mkv", in: directory, "testsrc2=s=64x64:r=25:d=6[out0];sine=r=48000:d=6[out1]",
+      ["-c:v", "libx264", "-bf", "2", "-g", "50", "-c:a", "aac"])
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    // DefaultDuration of the picture, in nanoseconds: 40 ms become 120 ms.
+    let known: [UInt8] = [0x23, 0xE3, 0x83, 0x84, 0x02, 0x62, 0x5A, 0x00]
+    let place = try #require(bytes.indices.first { bytes[$0...].starts(with: known) })
+    bytes.replaceSubrange(place + 4..<place + 8, with: [0x07, 0x27, 0x0E, 0x00])
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let recorded = try isCopied ? copy(path) : Recorded(path)
+    #expect(recorded.summary?.progress.ticks == 540_000)
+    let run = try #require(recorded.runs.first)
+    let played = try recorded.played(run)
+    #expect(played.videoPackets.count == 150)
+    #expect(played.videoPackets.allSatisfy { abs($0.duration - 0.04) < 0.002 })
+  }
+}
