@@ -137,10 +137,8 @@ extension Page {
       }
       async append(entry) {
         const { init, scales, types, sounds } = await this.tracks(entry.map)
-        const began = performance.now()
-        const bytes = await this.player.fetch(entry.url, 'arrayBuffer')
+        const bytes = await this.timed(entry)
         if (this.player.isOver) return
-        this.player.took((performance.now() - began) / 1000 / entry.seconds)
         const offset = this.offset(entry, bytes, scales)
         if (offset === undefined) return
         mute(bytes, sounds)
@@ -152,6 +150,18 @@ extension Page {
         }
         this.buffer.timestampOffset = offset
         await this.change(() => this.buffer.appendBuffer(bytes))
+      }
+      // A segment, and word of how long it took: in the end, and where that is long from now.
+      async timed(entry) {
+        if (this.leading) return this.player.fetch(entry.url, 'arrayBuffer')
+        const { took } = this.player.wanted, began = performance.now()
+        const tell = () => took((performance.now() - began) / 1000 / entry.seconds)
+        const late = setTimeout(tell, tooSlow * 1000 * entry.seconds)
+        try {
+          const bytes = await this.player.fetch(entry.url, 'arrayBuffer')
+          if (!this.player.isOver) tell()
+          return bytes
+        } finally { clearTimeout(late) }
       }
       change(body) {
         return new Promise((done, failed) => {

@@ -8,9 +8,10 @@ extension Page {
       static behind = 40
 
       // wanted: sound and size (as the playlist names them, '' for its first), wall (where to begin), before (seconds of
-      // the recording before a wall-clock time), start (playing), tell (what there is to choose from), slow (fetching takes too long).
+      // the recording before a wall-clock time), start (playing), tell (what there is to choose from), took (how long
+      // a segment took to come, of the time it lasts).
       constructor(video, url, wanted, onFailure) {
-        Object.assign(this, { video, wanted, onFailure, before: wanted.before, feeds: [], slowness: 0 })
+        Object.assign(this, { video, wanted, onFailure, before: wanted.before, feeds: [] })
         this.isOver = false
         this.begin(url).catch(e => this.fail(e))
       }
@@ -27,12 +28,6 @@ extension Page {
         if (!answer.ok) throw Object.assign(new Error(url + ': ' + answer.status), { status: answer.status })
         return answer[type]()
       }
-      // How long a segment took to come, of the time it lasts.
-      took(share) {
-        this.slowness = share > 0.9 ? this.slowness + 1 : 0
-        if (this.slowness === 3) this.wanted.slow()
-      }
-
       async begin(url) {
         const here = new URL(url, location.href).href
         const list = parsePlaylist(await this.fetch(here, 'text', { cache: 'no-cache' }), here)

@@ -160,7 +160,7 @@ extension Page {
         open.isLoaded = true
         if (player) { player.destroy(); player = null }
         if (typeof MediaSource === 'function' && !open.isForeign && !(native && 'getStartDate' in video)) {
-          const wanted = { sound: $('sound').value, size: $('quality').value || open.size || '', wall, before, start, tell, slow }
+          const wanted = { sound: $('sound').value, size: $('quality').value || open.size || '', wall, before, start, tell, took }
           player = new SegmentPlayer(video, source(), wanted, e => playerFailed(e))
         } else if (native) {
           video.src = source()
@@ -183,13 +183,29 @@ extension Page {
         const short = v => Math.min(...v.size.split('x').map(Number)) + 'p'
         offer('quality', 'automatic', variants.length < 2 ? [] : variants.map(v => new Option(short(v), v.size)))
       }
-      // Segments come more slowly than they are shown: the next lower quality, unless one was chosen.
-      function slow() {
+      // How long a segment took to come, of the time it lasts. Where some came more slowly than they are shown: the best
+      // quality that would come in time. Where for a minute the next better one would have come in half its time: that
+      // one, and if it was too much, twice as long before the next try. A quality that was chosen stays.
+      const tooSlow = 2.7
+      function took(share) {
         if ($('quality').value || !open || open.variants.length < 2) return
         const rates = [...open.variants].sort((a, b) => b.rate - a.rate)
         const now = rates.findIndex(v => v.size === (open.size || open.variants[0].size))
-        if (now < 0 || now + 1 >= rates.length) return
-        open.size = rates[now + 1].size
+        if (now < 0) return
+        const { rate } = rates[now], better = rates[now - 1]
+        open.slow = share > 0.9 ? (open.slow || 0) + share : 0
+        open.easy = better && share * better.rate < rate / 2 ? (open.easy || 0) + 1 : 0
+        let next
+        if (open.slow >= tooSlow) {
+          const less = rates.slice(now + 1)
+          next = less.find(v => v.rate * share < rate * 0.8) || less.pop()
+        } else if (open.easy >= open.patience) {
+          next = better
+          open.patience *= 2
+        }
+        if (!next) return
+        open.slow = open.easy = 0
+        open.size = next.size
         load()
       }
       // Seconds of the recording before a time, no less: where the live list begins in the player's time.
@@ -211,7 +227,7 @@ extension Page {
       }
       async function openRecording(name) {
         close()
-        open = { name, state: 'live' }
+        open = { name, state: 'live', patience: 12 }
         $('list').hidden = $('there').hidden = $('gone').hidden = true
         $('player').hidden = false
         for (const id of ['sound', 'quality']) $(id).value = ''
