@@ -48,6 +48,8 @@ import CLibAV
   package var channels: Int { unsafe Int(raw.pointee.ch_layout.nb_channels) }
   package var channelLayout: String { unsafe describe(raw.pointee.ch_layout) }
   package var sampleFormat: SampleFormat { unsafe SampleFormat(rawValue: raw.pointee.format) }
+  /// The size, or the sample rate, is known; other streams have none.
+  package var isMeasured: Bool { kind == .other || width > 0 || sampleRate > 0 }
   /// Samples per coded frame; 0 when it varies or is unknown.
   package var frameSize: Int { unsafe Int(raw.pointee.frame_size) }
   /// Samples of priming before the first real one.
@@ -61,14 +63,6 @@ import CLibAV
   package var extradata: [UInt8] {
     guard let data = unsafe raw.pointee.extradata else { return [] }
     return unsafe Array(UnsafeBufferPointer(start: data, count: Int(raw.pointee.extradata_size)))
-  }
-
-  /// The same stream with pictures of another size.
-  package func replacing(width: Int, height: Int) throws(AVError) -> CodecParameters {
-    try unsafe CodecParameters(copying: raw) { parameters in
-      unsafe parameters.pointee.width = Int32(clamping: width)
-      unsafe parameters.pointee.height = Int32(clamping: height)
-    }
   }
 
   /// The same stream with other codec configuration bytes.

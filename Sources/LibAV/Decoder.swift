@@ -44,6 +44,9 @@ import CLibAV
   /// Frames it holds back for reordering, as far as the codec configuration or the pictures so far tell (`has_b_frames`).
   package var reorderDepth: Int { unsafe Int(raw.pointee.has_b_frames) }
 
+  /// The stream as the decoder knows it: more than was given, after a frame.
+  package func parameters() throws(AVError) -> CodecParameters { try unsafe CodecParameters(context: raw) }
+
   deinit {
     var raw: UnsafeMutablePointer<AVCodecContext>? = unsafe raw
     unsafe avcodec_free_context(&raw)

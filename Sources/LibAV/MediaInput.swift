@@ -126,11 +126,20 @@ package struct InputRequest: Sendable {
 
   deinit { unsafe MediaInput.close(raw) }
 
-  /// Has libav skip packets of all other streams, which saves parsing them where the container allows.
+  /// Has libav skip packets of all other streams that begin with the input, which saves parsing them where the container allows.
   package mutating func select(_ indices: Set<Int>) {
     for index in unsafe 0..<Int(raw.pointee.nb_streams) {
-      unsafe raw.pointee.streams[index]?.pointee.discard = indices.contains(index) ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+      let isWanted = indices.contains(index) || index < streams.count && streams[index].isLate
+      unsafe raw.pointee.streams[index]?.pointee.discard = isWanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL
     }
+  }
+
+  /// A stream that does not begin with the input; nil for one that does. Often no more is known of it than its codec.
+  package func newcomer(_ index: Int) throws(AVError) -> StreamInfo? {
+    guard index >= streams.count || streams[index].isLate, unsafe index < Int(raw.pointee.nb_streams),
+      let stream = unsafe raw.pointee.streams[index]
+    else { return nil }
+    return try unsafe StreamInfo(stream, of: raw)
   }
 
   /// Fills `packet` with the next one, in the order of the input, its times in the time base of its stream.

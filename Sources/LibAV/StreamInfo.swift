@@ -24,6 +24,8 @@ package struct StreamInfo: Sendable {
   /// A still picture that comes with audio (cover art): no film.
   package let isAttachedPicture: Bool
 
+  /// It had nothing to learn from where the input begins.
+  package var isLate: Bool { !parameters.isMeasured }
   package var width: Int { parameters.width }
   package var height: Int { parameters.height }
   package var sampleRate: Int { parameters.sampleRate }

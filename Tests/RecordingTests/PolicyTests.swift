@@ -159,6 +159,25 @@ import Testing
   }
 }
 
+@Suite struct `What cannot be decoded` {
+  @Test func `is noticed after its time and some packets, and forgotten with the first that can be`() {
+    let start = ContinuousClock.now
+    var watch = DecodeWatch(patience: .seconds(10))
+    func feed(_ count: Int, from second: Int) -> [Duration] {
+      (0..<count).compactMap { watch.take(at: start + .seconds(second) + .milliseconds($0 * 40)) }
+    }
+    #expect(feed(240, from: 0).isEmpty)
+    watch.produce()
+    #expect(feed(2, from: 100).isEmpty, "a silent source is no undecodable one")
+    #expect(feed(2, from: 200).isEmpty, "few packets say nothing")
+    #expect(feed(30, from: 300).count == 9)
+    watch.produce()
+    #expect(feed(251, from: 400) == [.seconds(10)])
+    var patient = DecodeWatch(patience: nil)
+    for second in 0..<1000 { #expect(patient.take(at: start + .seconds(second)) == nil) }
+  }
+}
+
 @Suite struct `Interleaver order` {
   @Test func `samples leave in the order of their times once every track has shown what comes next`() {
     var interleaver = Interleaver<String>(tracks: 2, patience: 450_000)

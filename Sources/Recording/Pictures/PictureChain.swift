@@ -14,6 +14,7 @@ final class PictureChain: TrackChain {
   /// What is encoded has no longer shorter side, in pixels.
   private let side: Int
   private var decoder: Decoder
+  private var watch: DecodeWatch
   private var graph: FilterGraph?
   private var form: FilterInput?
   private var rotation: Rotation
@@ -42,6 +43,7 @@ final class PictureChain: TrackChain {
     self.side = side
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
+    watch = DecodeWatch(patience: isLive ? session.configuration.inputTimeout : nil)
     frame = try media { () throws(AVError) in try Frame() }
     previous = try media { () throws(AVError) in try Frame() }
   }
@@ -57,6 +59,7 @@ final class PictureChain: TrackChain {
       rotation = turned
       form = nil
     }
+    if let time = watch.take(at: .now) { throw .undecodable(decoder.name, for: time) }
     do throws(AVError) {
       try decoder.send(packet)
     } catch {
@@ -92,6 +95,7 @@ final class PictureChain: TrackChain {
     self.stream = stream
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
+    watch.produce()
   }
 
   private func drain(_ run: Int) throws(RecordingError) {
@@ -111,6 +115,7 @@ final class PictureChain: TrackChain {
         session.meter.add { $0.damaged += 1 }
         return
       }
+      watch.produce()
       if let limit, let pts = frame.pts, frame.timeBase.convert(pts, to: .ticks) >= limit {
         frame.clear()
         continue

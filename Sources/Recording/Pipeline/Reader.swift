@@ -13,6 +13,7 @@ final class Reader: @unchecked Sendable {
   private let name: InputName
   private let isLive: Bool
   private let hasNoDecodeTimes: Bool
+  private let joinsClocks: Bool
   /// There is no other input, so a jump of the clock begins a run.
   private let isAlone: Bool
   /// Which of the recording's inputs it is.
@@ -32,6 +33,7 @@ final class Reader: @unchecked Sendable {
   private var startedRun: Int?
   private var pacedFrom: ContinuousClock.Instant?
   private var clock = ClockWatch()
+  private var newcomers = Newcomers()
   private(set) var hasReachedLimit = false
   /// Reads the sound, where it is stored far from its picture.
   private var aside: SoundAside?
@@ -60,19 +62,20 @@ final class Reader: @unchecked Sendable {
     name = input.name
     isLive = input.isLive
     hasNoDecodeTimes = input.formatName.hasPrefix("matroska")
+    joinsClocks = input.joinsClocks
     // Streams whose clock may change have no order but that in which they are stored.
-    canSplit = sources.count == 2 && input.isSeekable && !input.isLive && !input.joinsClocks
+    canSplit = sources.count == 2 && input.isSeekable && !isLive && !joinsClocks
     if input.isLive { session.meter.add { $0.isLive = true } }
-    timeline = Reader.timeline(sources, input, isAlone: isAlone)
+    timeline = Reader.timeline(sources, isLive: isLive, joinsClocks: joinsClocks, isAlone: isAlone)
     input.select(Set(sources.map(\.stream.index)))
     self.input = consume input
   }
 
-  private static func timeline(_ sources: [Source], _ input: borrowing MediaInput, isAlone: Bool) -> Timeline {
-    var policy = input.isLive || input.joinsClocks ? Timeline.Policy.streamed : .stored
+  private static func timeline(_ sources: [Source], isLive: Bool, joinsClocks: Bool, isAlone: Bool) -> Timeline {
+    var policy = isLive || joinsClocks ? Timeline.Policy.streamed : .stored
     policy.jumpsBeginRuns = isAlone
     // What is stored can be waited for.
-    if !input.isLive { policy.keyPatience = .seconds(120) }
+    if !isLive { policy.keyPatience = .seconds(120) }
     return Timeline(tracks: sources.map { $0.timelineTrack }, policy: policy)
   }
 
@@ -118,17 +121,9 @@ final class Reader: @unchecked Sendable {
         failure = error
       }
       do throws(RecordingError) {
-        for track in sources.indices {
-          sources[track].clock?.finish()
-          try passOnClocked(track)
-        }
-        try handle(timeline.finish())
+        try leaveRun()
       } catch {
         failure = failure ?? error
-      }
-      session.meter.add { $0.repaired += Int64(timeline.repairs) }
-      if let run = startedRun {
-        for source in sources { session.noteEnd(min(source.end, limit ?? .max), of: run) }
       }
       guard isLive, session.configuration.reconnects, !session.isStopping, !hasReachedLimit,
         failure?.isPassing ?? true
@@ -142,6 +137,49 @@ final class Reader: @unchecked Sendable {
       input = nil
       for source in sources { try source.chain.endRun() }
       guard try reopen(&backoff, lasted: ContinuousClock.now - began) else { return }
+    }
+  }
+
+  /// Passes on what waits for more of the run, which is over.
+  private func leaveRun() throws(RecordingError) {
+    defer {
+      session.meter.add { $0.repaired += Int64(timeline.repairs) }
+      if let run = startedRun {
+        for source in sources { session.noteEnd(min(source.end, limit ?? .max), of: run) }
+      }
+    }
+    for track in sources.indices {
+      sources[track].clock?.finish()
+      try passOnClocked(track)
+    }
+    try handle(timeline.finish())
+  }
+
+  private func beginTimeline() {
+    runBase += timeline.run + 1
+    session.beginRun(runBase)
+    timeline = Reader.timeline(sources, isLive: isLive, joinsClocks: joinsClocks, isAlone: isAlone)
+  }
+
+  /// A packet of a stream that is not recorded. It may be one that takes the place of one that is.
+  private func meet(_ packet: inout Packet) throws(RecordingError) {
+    let index = packet.streamIndex
+    guard let stream = try media({ () throws(AVError) in try input?.newcomer(index) }),
+      sources.contains(where: { $0.stream.kind == stream.kind })
+    else { return packet.clear() }
+    guard try newcomers.keep(&packet, of: stream) else { return }
+    session.log.warning(
+      "source", "\(name) goes on in other tracks, \(stream.kind) as \(stream.codec); a new run begins",
+      ["input": .text(name.description)])
+    try leaveRun()
+    for source in sources { try source.chain.endRun() }
+    for source in sources { try source.reopen(newcomers.stream(source.stream.kind) ?? source.stream) }
+    input?.select(Set(sources.map(\.stream.index)))
+    beginTimeline()
+    for kept in newcomers.take() {
+      if let track = sources.firstIndex(where: { $0.stream.index == kept.packet.streamIndex }) {
+        try take(&kept.packet, track)
+      }
     }
   }
 
@@ -165,9 +203,7 @@ final class Reader: @unchecked Sendable {
           }
         }
         fresh.select(Set(sources.map(\.stream.index)))
-        runBase += timeline.run + 1
-        session.beginRun(runBase)
-        timeline = Reader.timeline(sources, fresh, isAlone: isAlone)
+        beginTimeline()
         input = consume fresh
         session.log.info("source", "\(name) is back", ["input": .text(name.description)])
         return true
@@ -188,19 +224,24 @@ final class Reader: @unchecked Sendable {
       }
       let index = packet.streamIndex
       guard let track = sources.firstIndex(where: { $0.stream.index == index }), !packet.isEmpty else {
-        packet.clear()
+        try meet(&packet)
         continue
       }
+      newcomers.forget(sources[track].stream.kind)
       sources[track].count += 1
       alone = track == alone.track ? (track, alone.bytes + packet.byteCount) : (track, 0)
       // What waits for the other track is kept in memory.
       if alone.bytes > 3_000_000 { _ = split() }
-      if try sources[track].needsClock(packet) {
-        try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
-        try passOnClocked(track)
-      } else {
-        try prepare(&packet, track)
-      }
+      try take(&packet, track)
+    }
+  }
+
+  private func take(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
+    if try sources[track].needsClock(packet) {
+      try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
+      try passOnClocked(track)
+    } else {
+      try prepare(&packet, track)
     }
   }
 
@@ -252,7 +293,7 @@ final class Reader: @unchecked Sendable {
         return try noteDamage(error)
       }
       let parameters = source.filter?.parameters ?? source.parameters
-      try place(&packet, track, changedTo: parameters === source.parameters ? nil : parameters)
+      try place(&packet, track, changedTo: parameters === source.told ? nil : parameters)
     }
   }
 
@@ -273,9 +314,13 @@ final class Reader: @unchecked Sendable {
     let source = sources[track]
     if packet.isCorrupt { warn() }
     var parameters: CodecParameters?
-    if let changed {
-      parameters = changed.extradata == source.parameters.extradata ? changed : measure(changed, packet)
-      source.parameters = parameters ?? source.parameters
+    let isKnown = source.parameters.isMeasured
+    if let changed = changed ?? (isKnown || !(source.chain is CopyChain) ? nil : source.parameters) {
+      parameters = isKnown && changed.extradata == source.parameters.extradata ? changed : measure(changed, packet)
+      if let parameters {
+        source.told = changed
+        source.parameters = parameters
+      }
     }
     let stream = source.stream
     var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration, isKey: isStart(packet, source))
@@ -320,16 +365,16 @@ final class Reader: @unchecked Sendable {
     return hasStepped
   }
 
-  /// Codec configuration that came with a packet, completed by the picture size it means; nil when it makes no sense.
+  /// Codec configuration that came with a packet, completed by the size or sample rate it means; nil when it makes no
+  /// sense.
   private func measure(_ parameters: CodecParameters, _ packet: borrowing Packet) -> CodecParameters? {
-    guard parameters.kind == .video else { return parameters }
     do throws(AVError) {
       var decoder = try Decoder(parameters: parameters, timeBase: packet.timeBase)
       var frame = try Frame()
       try decoder.send(packet)
       try decoder.drain()
       guard try decoder.receive(into: &frame) == .produced else { return nil }
-      return try parameters.replacing(width: frame.width, height: frame.height)
+      return try decoder.parameters()
     } catch {
       session.meter.add { $0.damaged += 1 }
       return nil
@@ -349,8 +394,14 @@ final class Reader: @unchecked Sendable {
       case .skippedLeading, .other: return false
       }
     }
-    source.packetsWithoutKey = packet.isKey ? 0 : source.packetsWithoutKey + 1
-    return packet.isKey || source.packetsWithoutKey > 600
+    if packet.isKey {
+      source.longestGroup = max(source.longestGroup, source.packetsWithoutKey)
+      source.packetsWithoutKey = 0
+      return true
+    }
+    source.packetsWithoutKey += 1
+    // Key frames that come no more, or that nobody marks: the decoder may know.
+    return source.packetsWithoutKey > (source.longestGroup == 0 ? 600 : min(600, max(100, 3 * source.longestGroup)))
   }
 
   // MARK: After the timeline

@@ -10,7 +10,9 @@ extension Reader {
     var clock: PictureClock?
     /// Packets that the timeline has not answered yet, oldest first.
     var waiting: [Waiting] = []
+    /// What the packets are, and what of it the container or the filter told.
     var parameters: CodecParameters
+    var told: CodecParameters
     /// Where the packets placed last end, in ticks.
     var end: Int64 = 0
     /// Source's decode time of the packet placed last, and how far the track was filled for want of packets, in ticks.
@@ -19,6 +21,8 @@ extension Reader {
     /// Packets read.
     var count = 0
     var packetsWithoutKey = 0
+    /// The most packets that have lain between two key frames.
+    var longestGroup = 0
     var openStarts = 0
     var hasPackets = false
 
@@ -26,6 +30,7 @@ extension Reader {
       self.stream = stream
       self.chain = chain
       parameters = stream.parameters
+      told = parameters
       filter = chain is CopyChain ? try Source.filter(for: stream) : nil
     }
 
@@ -45,10 +50,12 @@ extension Reader {
       filter = chain is CopyChain ? try Source.filter(for: stream) : nil
       self.stream = stream
       parameters = stream.parameters
+      told = parameters
       clock = nil
       waiting = []
       hasPackets = false
       packetsWithoutKey = 0
+      longestGroup = 0
       openStarts = 0
     }
 
@@ -77,7 +84,7 @@ extension Reader {
       let usual =
         isVideo
         ? stream.usualFrameRate.inverse.convert(1, to: stream.timeBase)
-        : RationalTime(1, Int32(max(1, stream.sampleRate))).convert(
+        : RationalTime(1, Int32(stream.sampleRate > 0 ? stream.sampleRate : 48_000)).convert(
           Int64(stream.parameters.frameSize > 0 ? stream.parameters.frameSize : 1024), to: stream.timeBase)
       return TimelineTrack(
         timeBase: stream.timeBase, usualDuration: usual, reorderDepth: stream.parameters.reorderDepth,

@@ -73,12 +73,12 @@ struct RecordingPlan {
     return MicrophoneTrack(session: session, microphone: microphone, track: track)
   }
 
-  /// Says which streams of an input nobody looks at.
+  /// Says which streams of an input nobody looks at. One that begins late may take the place of another.
   private static func tellRest(of input: borrowing MediaInput, _ log: Log) {
     let used = [input.bestVideo?.index, input.bestAudio?.index]
     var parts: [String] = []
     var hint = ""
-    for stream in input.streams where !used.contains(stream.index) {
+    for stream in input.streams where !used.contains(stream.index) && !stream.isLate {
       parts.append("stream \(stream.index) (\(stream.kind == .audio ? "sound, " : "")\(stream.codec))")
       if stream.kind == .audio, hint.isEmpty {
         hint =

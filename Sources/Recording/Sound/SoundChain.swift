@@ -9,7 +9,7 @@ final class SoundChain: TrackChain {
   init(stream: StreamInfo, session: Session, track: SoundTrack) throws(RecordingError) {
     self.session = session
     self.track = track
-    source = try SoundSource(stream: stream, meter: session.meter)
+    source = try SoundSource(stream: stream, meter: session.meter, patience: session.configuration.inputTimeout)
   }
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {

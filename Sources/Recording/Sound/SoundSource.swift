@@ -39,6 +39,7 @@ final class SoundSource {
 
   private let meter: Meter
   private var decoder: Decoder
+  private var watch: DecodeWatch
   private var resampler: FilterGraph?
   private var form: FilterInput?
   private(set) var grid = SoundGrid()
@@ -47,8 +48,10 @@ final class SoundSource {
   private var frame: Frame
   private var sound: Frame
 
-  init(stream: StreamInfo, meter: Meter) throws(RecordingError) {
+  /// - Parameter patience: how long a live source may send what cannot be decoded.
+  init(stream: StreamInfo, meter: Meter, patience: Duration? = nil) throws(RecordingError) {
     self.meter = meter
+    watch = DecodeWatch(patience: patience)
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     frame = try media { () throws(AVError) in try Frame() }
     sound = try media { () throws(AVError) in try Frame() }
@@ -63,10 +66,12 @@ final class SoundSource {
   /// The packets to come are another stream's. What came before must have been ended.
   func reopen(_ stream: StreamInfo) throws(RecordingError) {
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
+    watch.produce()
   }
 
   /// - Parameter packet: its times count from the origin.
   func take(_ packet: borrowing Packet, into sink: any SoundSink) throws(RecordingError) {
+    if meter.isLive, let time = watch.take(at: .now) { throw .undecodable(decoder.name, for: time) }
     do throws(AVError) {
       try decoder.send(packet)
     } catch {
@@ -107,6 +112,7 @@ final class SoundSource {
         meter.add { $0.damaged += 1 }
         return
       }
+      watch.produce()
       try resample(into: sink)
     }
   }
