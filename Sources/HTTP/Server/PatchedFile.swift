@@ -1,4 +1,4 @@
-import Glibc
+package import Platform
 
 /// A file that is sent with bytes in front of it and some of its own replaced, never held in memory.
 package final class PatchedFile: Sendable {
@@ -15,19 +15,17 @@ package final class PatchedFile: Sendable {
 
   /// Bytes in all.
   package let length: Int64
-  private let descriptor: Int32
+  private let file: FileDescriptor
   private let front: [UInt8]
   private let patches: [Patch]
 
-  /// Takes over `descriptor`, which must be open for reading and keep `size` bytes.
-  package init(takingOver descriptor: Int32, size: Int64, front: [UInt8], patches: [Patch]) {
-    self.descriptor = descriptor
+  /// - Parameter file: open for reading; it must keep `size` bytes.
+  package init(_ file: consuming FileDescriptor, size: Int64, front: [UInt8], patches: [Patch]) {
+    self.file = file
     self.front = front
     self.patches = patches
     length = Int64(front.count) + size
   }
-
-  deinit { close(descriptor) }
 
   /// Copies what stands at `position` of what is sent.
   /// - Returns: bytes copied, at most `buffer.count`; 0 or less when reading fails.
@@ -38,7 +36,13 @@ package final class PatchedFile: Sendable {
       return part.count
     }
     let offset = position - Int64(front.count)
-    let count = unsafe pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+    let count: Int
+    do throws(SystemError) {
+      var bytes = unsafe MutableRawSpan(_unsafeBytes: buffer)
+      count = try file.read(into: &bytes, at: offset)
+    } catch {
+      return -1
+    }
     for patch in patches where count > 0 {
       for (index, byte) in patch.bytes.enumerated() {
         let place = patch.offset + Int64(index) - offset

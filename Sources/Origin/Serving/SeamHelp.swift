@@ -73,7 +73,7 @@ extension OriginHandler {
     return Response(
       200, headers: headers,
       body: .patched(
-        PatchedFile(takingOver: file.release(), size: status.size, front: front, patches: patches)))
+        PatchedFile(file, size: status.size, front: front, patches: patches)))
   }
 
   private func initSectionBytes(of run: RunKey) throws(StorageError) -> [UInt8]? {
