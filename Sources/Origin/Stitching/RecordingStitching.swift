@@ -80,7 +80,7 @@ struct RecordingStitching {
         wholeListIsDue = true
       }
     }
-    let isCertain = store.directory != nil
+    let isCertain = !store.isRemote
     let arrival = try renditions[name]?.arrived(path.entry, in: path.key.run, at: now, isCertain: isCertain)
     if arrival == .new { lastNews = now }
     if arrival != .known { wholeListIsDue = true }
@@ -91,7 +91,7 @@ struct RecordingStitching {
     let clock = store.clock
     var names = renditions.keys.sorted()
     // In a bucket this is a request; a new rendition can wait for a few looks.
-    if store.directory != nil || !changedOnly || names.isEmpty || looks >= RecordingStitching.looksForRenditions {
+    if !store.isRemote || !changedOnly || names.isEmpty || looks >= RecordingStitching.looksForRenditions {
       looks = 0
       names = try store.renditions(of: recording)
     }

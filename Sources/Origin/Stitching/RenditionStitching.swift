@@ -42,7 +42,7 @@ struct RenditionStitching {
     _ log: Log
   ) throws(StorageError) {
     self.store = store
-    measuredAtStart = store.directory == nil ? 4 : 16
+    measuredAtStart = store.isRemote ? 4 : 16
     self.recording = recording
     self.rendition = rendition
     self.log = log

@@ -29,10 +29,10 @@ package func stitchOnce(
   var summary = StitchSummary()
   let recordings: [RecordingName]
   do throws(StorageError) {
-    if let only, store.directory == nil {
+    if let only {
       recordings = try store.renditions(of: only).isEmpty ? [] : [only]
     } else {
-      recordings = try store.recordings().filter { $0 == only ?? $0 }
+      recordings = try store.recordings()
     }
   } catch {
     throw .storage(error)
@@ -40,8 +40,7 @@ package func stitchOnce(
   for recording in recordings where configuration.shard.contains(recording) {
     summary.recordings += 1
     do throws(StorageError) {
-      // In a bucket a list of what is there takes more requests than a look at what is new.
-      if store.directory == nil, only == nil, try store.isSettled(recording) {
+      if store.isRemote, only == nil, try store.isSettled(recording) {
         summary.ended += 1
         continue
       }

@@ -47,6 +47,11 @@ package protocol StitchStore: Sendable {
   func isSettled(_ recording: RecordingName) throws(StorageError) -> Bool
 }
 
+extension StitchStore {
+  /// Every look is a request to a server: a list of what is there takes more of them than a look at what is new.
+  var isRemote: Bool { directory == nil }
+}
+
 /// Which of several writers' playlists stands there. A directory has one writer (`StitchLock`) and needs none.
 package enum FileVersion: Equatable, Sendable {
   /// Not known: whoever writes has to ask first.

@@ -47,7 +47,7 @@ struct StitchWorker {
 
   /// In a bucket each look at a recording is a request or more, so that they are spread, and what was made known comes in
   /// between.
-  private var looksSingly: Bool { store.directory == nil }
+  private var looksSingly: Bool { store.isRemote }
   private static let singleLooks = 4
 
   /// Notices handled before the lists of the recordings they touch are written.

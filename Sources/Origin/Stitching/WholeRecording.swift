@@ -35,7 +35,7 @@ enum WholeRecording {
     }
     guard !summaries.isEmpty else { return nil }
     var live = FileVersion.unknown
-    if store.directory == nil,
+    if store.isRemote,
       let text = try store.read("\(recording)/\(LiveListFile.name)", limit: 1 << 20, &live),
       !MultivariantPlaylist.claimsIndependence(text)
     {
@@ -46,13 +46,13 @@ enum WholeRecording {
     return result
   }
 
-  /// A list of all that a rendition has now; nil when there is nothing to play.
+  /// A list of all that a rendition has now, the others not looked at; nil when there is nothing to play.
   static func playlist(
     _ store: any StitchStore, _ recording: RecordingName, _ rendition: RenditionName
   ) throws(StorageError) -> MediaPlaylist? {
     var bytes: [RunKey: [SegmentName: Int64]] = [:]
-    return try playlists(store, recording, try store.renditions(of: recording), &bytes)
-      .first { $0.rendition == rendition }?.playlist
+    guard try store.renditions(of: recording).contains(rendition) else { return nil }
+    return try playlists(store, recording, [rendition], &bytes).first?.playlist
   }
 
   private static func playlists(
