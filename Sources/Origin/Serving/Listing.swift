@@ -46,46 +46,36 @@ extension OriginHandler {
       guard let rendition = renditions.contains(.main) ? .main : renditions.first else {
         return .text(404, "no such recording")
       }
-      var timeline = Timeline()
-      var ending: MarkerName?
-      var lastArrival: Int64 = 0
-      for (number, run) in try tree.runs(of: recording, rendition: rendition).enumerated() {
-        var segments: [Timeline.Segment] = []
-        ending = nil
-        let key = RunKey(recording: recording, rendition: rendition, run: run)
-        try tree.files(of: key) { entry, facts in
-          lastArrival = max(lastArrival, facts.modified)
-          switch entry {
-          case .segment(let name): segments.append(Timeline.Segment(name: name, arrival: facts.modified))
-          case .marker(let marker): if marker.count >= (ending?.count ?? 0) { ending = marker }
-          case .initSection, .piece: break
-          }
-          return true
-        }
-        timeline.append(run: number, segments: segments, expected: ending?.count)
+      var runs: [TimelineShelf.Run] = []
+      for run in try tree.runs(of: recording, rendition: rendition) {
+        runs.append(try timelines.run(RunKey(recording: recording, rendition: rendition, run: run)))
       }
+      let spans = runs.map { $0.timeline.spans(expected: $0.marker?.count) }
+      let delays = runs.last?.timeline.delays ?? []
       let bytes = try index.summary(of: recording)?.bytes ?? 0
       var json = JSONText()
       json.object { json in
         json.pair("name", recording.text)
         json.pair("now", WallClock.now())
-        json.pair("state", ending?.kind == .end ? "ended" : "live")
-        json.pair("lastArrival", lastArrival)
-        json.pair("end", timeline.spans.last.map { $0.start.milliseconds + $0.milliseconds })
-        json.pair("delay", timeline.delays.last)
-        json.pair("delayMost", timeline.delays.max())
+        json.pair("state", runs.last?.marker?.kind == .end ? "ended" : "live")
+        json.pair("lastArrival", runs.map(\.lastArrival).max() ?? 0)
+        json.pair("end", spans.last { !$0.isEmpty }?.last.map { $0.start.milliseconds + $0.milliseconds })
+        json.pair("delay", delays.last)
+        json.pair("delayMost", delays.max())
         json.pair("bytes", bytes)
         json.key("renditions")
         json.array { json in for rendition in renditions { json.value(rendition.text) } }
         json.key("spans")
         json.array { json in
-          for span in timeline.spans {
-            json.array { json in
-              json.value(span.kind.rawValue)
-              json.value(Int64(span.run))
-              json.value(span.start.milliseconds)
-              json.value(span.milliseconds)
-              json.value(Int64(span.segments))
+          for (run, spans) in spans.enumerated() {
+            for span in spans {
+              json.array { json in
+                json.value(span.kind.rawValue)
+                json.value(Int64(run))
+                json.value(span.start.milliseconds)
+                json.value(span.milliseconds)
+                json.value(Int64(span.segments))
+              }
             }
           }
         }

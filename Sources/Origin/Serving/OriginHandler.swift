@@ -12,6 +12,7 @@ final class OriginHandler: RequestHandler {
   let commits: CommitQueue
   let counters: ServeCounters
   let index: RecordingIndex
+  let timelines: TimelineShelf
   let waiters: PlaylistWaiters
   let exports: ExportShelf
   let thumbnails: ThumbnailShelf
@@ -21,7 +22,7 @@ final class OriginHandler: RequestHandler {
 
   init(
     configuration: ServeConfiguration, tree: Tree, log: Log, commits: CommitQueue, counters: ServeCounters,
-    index: RecordingIndex, exports: ExportShelf, thumbnails: ThumbnailShelf, canWait: Bool
+    index: RecordingIndex, timelines: TimelineShelf, exports: ExportShelf, thumbnails: ThumbnailShelf, canWait: Bool
   ) {
     self.configuration = configuration
     self.tree = tree
@@ -29,6 +30,7 @@ final class OriginHandler: RequestHandler {
     self.commits = commits
     self.counters = counters
     self.index = index
+    self.timelines = timelines
     self.exports = exports
     self.thumbnails = thumbnails
     self.canWait = canWait

@@ -41,6 +41,7 @@ package final class OriginServer: Sendable {
     try configuration.validate()
     let counters = ServeCounters()
     let index = RecordingIndex(tree)
+    let timelines = TimelineShelf(tree)
     let onArrival = onArrival
     let commits: CommitQueue
     let exports: ExportShelf
@@ -51,7 +52,9 @@ package final class OriginServer: Sendable {
       commits = try CommitQueue(
         threads: configuration.commitThreads, capacity: configuration.limits.connections, log: log, counters: counters
       ) { entry, bytes in
-        index.arrived(entry, bytes: bytes, at: WallClock.now())
+        let now = WallClock.now()
+        index.arrived(entry, bytes: bytes, at: now)
+        timelines.arrived(entry, at: now)
         onArrival(entry)
       }
     } catch {
@@ -59,7 +62,7 @@ package final class OriginServer: Sendable {
     }
     let handler = OriginHandler(
       configuration: configuration, tree: tree, log: log, commits: commits, counters: counters, index: index,
-      exports: exports, thumbnails: thumbnails, canWait: news != nil)
+      timelines: timelines, exports: exports, thumbnails: thumbnails, canWait: news != nil)
     do throws(HTTPServerError) {
       let server = try HTTPServer(
         listeningOn: configuration.address, identity: configuration.identity, threads: configuration.threads,

@@ -12,9 +12,11 @@ struct RunSummary: Equatable, Sendable {
   private(set) var end: Int64 = 0
   private(set) var marker: MarkerName?
   private(set) var pieces = 0
+  private(set) var files = 0
 
   /// Adds a file that was not counted yet.
   mutating func add(_ entry: RunEntry, bytes size: Int64, arrival: Int64) {
+    files += 1
     bytes += size
     lastArrival = max(lastArrival, arrival)
     switch entry {

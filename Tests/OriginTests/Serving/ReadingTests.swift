@@ -193,14 +193,18 @@ private let content = Array("0123456789".utf8)
 
   @Test func `shows what is there, what came late and what is missing`() {
     var timeline = Origin.Timeline()
-    timeline.append(
-      run: 0, segments: [segment(4, at: 20), segment(1, at: 5), segment(0, at: 0), segment(2, at: 10, late: 60)],
-      expected: 6)
-    timeline.append(run: 1, segments: [segment(1, at: 105)], expected: nil)
+    for segment in [segment(0, at: 0), segment(1, at: 5), segment(2, at: 10, late: 60), segment(4, at: 20)] {
+      timeline.add(segment)
+    }
+    var second = Origin.Timeline()
+    second.add(segment(1, at: 105))
+    second.add(segment(0, at: 100))
     #expect(
-      timeline.spans.map { "\($0.kind) \($0.run) \($0.start.milliseconds)+\($0.milliseconds) \($0.segments)" } == [
-        "present 0 0+10000 2", "late 0 10000+5000 1", "missing 0 15000+5000 1", "present 0 20000+5000 1",
-        "missing 0 25000+5000 1", "missing 1 100000+5000 1", "present 1 105000+5000 1",
+      (timeline.spans(expected: 6) + second.spans(expected: nil)).map {
+        "\($0.kind) \($0.start.milliseconds)+\($0.milliseconds) \($0.segments)"
+      } == [
+        "present 0+10000 2", "late 10000+5000 1", "missing 15000+5000 1", "present 20000+5000 1",
+        "missing 25000+5000 1", "missing 100000+5000 1", "present 105000+5000 1",
       ])
   }
 }
