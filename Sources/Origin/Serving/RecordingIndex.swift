@@ -73,6 +73,7 @@ final class RecordingIndex: Sendable {
       return true
     }
     guard mustScan else { return }
+    let before = state.withLock(\.runs)
     var found: [RecordingName: [RunKey: RunSummary]] = [:]
     var read: [RunKey: Int64] = [:]
     defer {
@@ -85,8 +86,9 @@ final class RecordingIndex: Sendable {
     state.withLock { state in
       // Whatever arrived during the reading counts in one of the two; the larger one has it.
       for (recording, runs) in state.runs {
-        for (key, known) in runs where known.lastArrival >= (found[recording]?[key]?.lastArrival ?? 0) {
-          if let read = found[recording]?[key], read.segments <= known.segments { found[recording]?[key] = known }
+        for (key, known) in runs where known != before[recording]?[key] {
+          let read = found[recording]?[key]?.files ?? 0
+          if read <= known.files { found[recording, default: [:]][key] = known }
         }
       }
       state.runs = found
