@@ -159,6 +159,32 @@ import Testing
   }
 }
 
+@Suite struct `Key frames` {
+  @Test(arguments: [
+    (groups: [Int](), since: 600, isOverdue: false, haveEnded: false),
+    ([], 601, true, false),
+    ([0], 100, false, false),
+    ([0], 101, true, false),
+    ([0, 49, 30], 148, true, false),
+    ([0, 49, 30], 147, false, false),
+    ([0, 20], 100, false, false),
+    ([0, 49], 600, true, false),
+    ([0, 49], 601, true, true),
+    ([0, 250], 601, true, false),
+    ([0, 250], 2500, true, false),
+    ([0, 250], 2501, true, true),
+  ])
+  func `are missed by how far apart they were`(groups: [Int], since: Int, isOverdue: Bool, haveEnded: Bool) {
+    var state = PictureGroups()
+    for group in groups {
+      for _ in 0..<group { state.note(isKey: false) }
+      state.note(isKey: true)
+    }
+    for _ in 0..<since { state.note(isKey: false) }
+    #expect(state.isOverdue == isOverdue && state.haveEnded == haveEnded && state.missing == since)
+  }
+}
+
 @Suite struct `What cannot be decoded` {
   @Test func `is noticed after its time and some packets, and forgotten with the first that can be`() {
     let start = ContinuousClock.now

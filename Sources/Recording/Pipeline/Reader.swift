@@ -333,7 +333,14 @@ final class Reader: @unchecked Sendable {
     if let skipped = packet.skippedSamples, stream.sampleRate > 0 {
       times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
     }
-    if isLive { times.arrival = ContinuousClock.now - session.started }
+    if isLive {
+      times.arrival = ContinuousClock.now - session.started
+      // Of what is copied no decoder tells that it has become something else.
+      if source.groups.haveEnded, source.chain is CopyChain {
+        throw RecordingError(
+          .unavailable, "\(source.groups.missing) pictures have come as \(stream.codec) without a key frame")
+      }
+    }
     let beginsRun = parameters != nil && source.hasPackets || times.isKey && mustBeginRun(source)
     source.hasPackets = true
     let answers = beginsRun ? timeline.placeInNextRun(times, track: track) : timeline.place(times, track: track)
@@ -385,7 +392,9 @@ final class Reader: @unchecked Sendable {
   private func isStart(_ packet: borrowing Packet, _ source: Source) -> Bool {
     guard source.stream.kind == .video else { return true }
     if let copy = source.chain as? CopyChain {
-      switch copy.kind(of: packet) {
+      let kind = copy.kind(of: packet)
+      source.groups.note(isKey: kind == .start || kind == .openStart)
+      switch kind {
       case .start: return true
       case .openStart:
         // Some streams have no better place to start at than this.
@@ -394,14 +403,9 @@ final class Reader: @unchecked Sendable {
       case .skippedLeading, .other: return false
       }
     }
-    if packet.isKey {
-      source.longestGroup = max(source.longestGroup, source.packetsWithoutKey)
-      source.packetsWithoutKey = 0
-      return true
-    }
-    source.packetsWithoutKey += 1
+    source.groups.note(isKey: packet.isKey)
     // Key frames that come no more, or that nobody marks: the decoder may know.
-    return source.packetsWithoutKey > (source.longestGroup == 0 ? 600 : min(600, max(100, 3 * source.longestGroup)))
+    return packet.isKey || source.groups.isOverdue
   }
 
   // MARK: After the timeline

@@ -20,9 +20,7 @@ extension Reader {
     var filled: Int64 = 0
     /// Packets read.
     var count = 0
-    var packetsWithoutKey = 0
-    /// The most packets that have lain between two key frames.
-    var longestGroup = 0
+    var groups = PictureGroups()
     var openStarts = 0
     var hasPackets = false
 
@@ -54,8 +52,7 @@ extension Reader {
       clock = nil
       waiting = []
       hasPackets = false
-      packetsWithoutKey = 0
-      longestGroup = 0
+      groups = PictureGroups()
       openStarts = 0
     }
 

@@ -13,11 +13,14 @@ import Testing
   private static let h264 = ["libx264", "-preset", "ultrafast", "-qp", "0"]
   private static let hevc = ["libx265", "-preset", "ultrafast", "-x265-params", "log-level=0:open-gop=0"]
 
-  private func arguments(_ seconds: Int?, _ size: String, _ codec: [String], _ rate: Int) -> [String] {
+  private func arguments(_ seconds: Int?, _ size: String, _ codec: [String], _ rate: Int, pictures: Int = 25)
+    -> [String]
+  {
     let end = seconds.map { ":d=\($0)" } ?? ""
     return [
-      "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=\(size):r=25\(end)", "-f", "lavfi", "-i",
-      "sine=r=\(rate)\(seconds.map { ":d=\($0)" } ?? "")", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac", "-c:v",
+      "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=\(size):r=\(pictures)\(end)", "-f", "lavfi",
+      "-i",
+      "sine=r=\(rate)\(end)", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac", "-c:v",
     ] + codec + ["-f", "mpegts"]
   }
 
@@ -52,10 +55,14 @@ import Testing
     #expect(abs(lengths.reduce(0, +) - 10) < 0.1, "\(lengths)")
   }
 
-  @Test func `that nobody can decode any more is opened again`() throws {
+  @Test(arguments: [
+    ([], "could not be decoded for 2 s; opening it again"),
+    (["--video", "copy"], "pictures have come as h264 without a key frame; opening it again"),
+  ])
+  func `that nobody can decode any more is opened again`(options: [String], expected: String) throws {
     let address = "udp://127.0.0.1:\(Int.random(in: 20_000...60_000))"
     func send(_ codec: [String]) throws -> Program {
-      try Program("ffmpeg", ["-re"] + arguments(nil, "160x90", codec, 48_000) + [address])
+      try Program("ffmpeg", ["-re"] + arguments(nil, "160x90", codec, 48_000, pictures: 75) + [address])
     }
     var source = try send(["libx264", "-preset", "ultrafast"])
     defer { source.send(signal: SIGKILL) }
@@ -64,11 +71,11 @@ import Testing
       [
         "record", "--recording", "it", "--spool", directory.file("spool"), "--input", address, "--reconnect",
         "--input-timeout", "2s", "--segment-duration", "1s",
-      ])
+      ] + options)
     try program.wait(for: "segment 0 recorded")
     source.send(signal: SIGKILL)
     source = try send(Self.hevc)
-    try program.wait(for: "could not be decoded for 2 s; opening it again")
+    try program.wait(for: expected)
     try program.wait(for: " is back")
     let recorded = directory.files(below: "spool").filter { $0.hasSuffix(".m4s") }.count
     #expect(
