@@ -21,11 +21,16 @@ package enum MediaLog {
     package let text: String
   }
 
-  private static let sink = Mutex<(@Sendable (Line) -> Void)?>(nil)
+  /// In a struct, since a bare closure is wrapped once more each time a `Mutex` lends it, until its call overflows the
+  /// stack.
+  private struct Sink {
+    var take: (@Sendable (Line) -> Void)?
+  }
+  private static let sink = Mutex(Sink())
 
   /// Hands lines of at most `level` (`.warning` includes `.error`) to `sink`, on whatever thread libav runs; nil discards.
   package static func register(_ level: Level, sink: (@Sendable (Line) -> Void)?) {
-    MediaLog.sink.withLock { $0 = sink }
+    MediaLog.sink.withLock { $0.take = sink }
     av_log_set_level(sink == nil ? AV_LOG_QUIET : level.rawValue)
     unsafe av_log_set_callback { object, level, format, arguments in
       guard level <= av_log_get_level(), let format = unsafe format, let arguments = unsafe arguments else { return }
@@ -36,7 +41,7 @@ package enum MediaLog {
   private static func deliver(
     _ object: UnsafeMutableRawPointer?, _ level: Int32, _ format: UnsafePointer<CChar>, _ arguments: CVaListPointer
   ) {
-    guard let sink = sink.withLock({ $0 }) else { return }
+    guard let sink = sink.withLock(\.take) else { return }
     let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer -> String in
       // No prefix: the source is told apart. 0 suppresses it.
       var printPrefix: Int32 = 0

@@ -206,6 +206,30 @@ extension Packet {
     #expect(said.allSatisfy { $0.level == .error && !$0.text.contains("\n") })
   }
 
+  /// On little stack, so that a call that grows deeper each time ends the test.
+  @Test func `the three-thousandth line arrives like the first`() throws {
+    let lines = Lines()
+    MediaLog.register(.error) { lines.append($0) }
+    let directory = try TemporaryDirectory()
+    let path = directory.file("a.mp4")
+    try write([UInt8](repeating: 0, count: 64), to: path)
+    let done = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      for _ in 0..<3_000 {
+        #expect(throws: AVError.self) {
+          let input = try MediaInput(InputRequest(url: path, format: "mp4"), interruption: Interruption())
+          _ = input.streams
+        }
+      }
+      done.signal()
+    }
+    thread.stackSize = 256 << 10
+    thread.start()
+    done.wait()
+    MediaLog.register(.error, sink: nil)
+    #expect(lines.all.count { $0.text.contains("moov atom not found") } >= 3_000)
+  }
+
   @Test(arguments: [("NULL", "libav"), ("", "libav"), ("h264", "h264")])
   func `an object that libav has no name for is called libav`(name: String, source: String) {
     #expect(MediaLog.source(named: name) == source)
