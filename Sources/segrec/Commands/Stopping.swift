@@ -7,9 +7,14 @@ import Platform
 final class Stopping: Sendable {
   private struct State {
     var requests = 0
+    var asked: ContinuousClock.Instant?
     var reaction: (@Sendable () -> Void)?
     var farewell: (@Sendable () -> Void)?
   }
+
+  private typealias Request = (count: Int, reaction: (@Sendable () -> Void)?, farewell: (@Sendable () -> Void)?)
+  /// `timeout` and shells that pass signals on send one to the process, and the same to its group.
+  private static let echo: Duration = .milliseconds(300)
 
   private let state: Monitor<State>
   private let watcher: SignalWatcher
@@ -19,7 +24,10 @@ final class Stopping: Sendable {
     self.state = state
     do throws(SystemError) {
       watcher = try SignalWatcher { _ in
+        let now = ContinuousClock.now
         let (count, reaction, farewell) = state.withLock { state in
+          if let asked = state.asked, now - asked < Stopping.echo { return (0, nil, nil) as Request }
+          state.asked = now
           state.requests += 1
           return (state.requests, state.reaction, state.farewell)
         }
