@@ -32,7 +32,7 @@ extension Recorded {
 }
 
 @Suite struct `Copied as it was meant` {
-  @Test(arguments: [("libx264", "raw.h264"), ("libx265", "raw.h265"), ("libx264", "b.avi")])
+  @Test(arguments: [("libx264", "raw.h264"), ("libx265", "raw.h265"), ("libx264", "b.avi"), ("libx264", "b.mpg")])
   func `pictures whose container tells no presentation times are shown in their order`(encoder: String, name: String)
     throws
   {

@@ -102,7 +102,12 @@ extension Recorded {
 
 @Suite struct `Sources stored in an odd way` {
   /// All sound of the file lies behind all pictures.
-  private func apart(_ directory: TemporaryDirectory, seconds: Int, _ arguments: [String]) throws -> String {
+  ///
+  /// - Parameter times: gives the packets of a track, picture first, other times, in order.
+  private func apart(
+    _ directory: TemporaryDirectory, seconds: Int, _ arguments: [String],
+    times: (_ track: Int, _ index: Int, Int64?) -> Int64? = { $2 }
+  ) throws -> String {
     let whole = try source("whole.mp4", in: directory, seconds: seconds, arguments)
     let path = directory.file("apart.mkv")
     var input = try MediaInput(InputRequest(url: whole), interruption: Interruption())
@@ -114,8 +119,13 @@ extension Recorded {
     for (track, stream) in streams.enumerated() {
       input = try MediaInput(InputRequest(url: whole), interruption: Interruption())
       var packet = try Packet()
+      var count = 0
       while try input.read(into: &packet) {
-        if packet.streamIndex == stream.index { try muxer.write(&packet, track: track) }
+        guard packet.streamIndex == stream.index else { continue }
+        packet.pts = times(track, count, packet.pts)
+        packet.dts = packet.pts
+        count += 1
+        try muxer.write(&packet, track: track)
       }
     }
     try muxer.finish()
@@ -126,7 +136,7 @@ extension Recorded {
   func `sound that lies far behind its picture in a file is not lost`(isCopied: Bool) throws {
     let directory = try TemporaryDirectory()
     let path = try apart(
-      directory, seconds: 40, ["-c:v", "libx264", "-g", "25", "-bf", "2", "-preset", "ultrafast", "-c:a", "aac"])
+      directory, seconds: 40, ["-c:v", "libx264", "-g", "25", "-bf", "0", "-preset", "ultrafast", "-c:a", "aac"])
     let recorded = try isCopied ? copy(path) : Recorded(path)
     #expect(recorded.summary?.progress.damaged == 0 && recorded.summary?.progress.silence == 0)
     for segment in 0..<8 {
@@ -136,6 +146,24 @@ extension Recorded {
     let played = try recorded.played()
     #expect(abs((played.firstLoud ?? 9) - (played.firstBright ?? -9)) < 0.03)
     #expect(abs(played.soundEnd - 40) < 0.1)
+  }
+
+  @Test(arguments: [true, false])
+  func `packets that have the time of the one after them cost nothing`(isCopied: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let path = try apart(directory, seconds: 6, ["-c:v", "libx264", "-g", "25", "-bf", "0", "-c:a", "ac3"]) {
+      track, index, time in
+      let late: [[Int: Int64]] = [[80: 1024, 81: 512], [100: 1536]]
+      return time.map { $0 + (late[track][index] ?? 0) }
+    }
+    #expect(try Played(path).videoPackets.count == 150)
+    let recorded = try isCopied ? copy(path) : Recorded(path)
+    #expect(recorded.summary?.progress.damaged == 0)
+    let played = try recorded.played()
+    let sound = played.soundPackets.map(\.time)
+    #expect(zip(sound, sound.dropFirst()).allSatisfy { $1 - $0 < 0.04 })
+    let shown = played.videoPackets.map(\.time)
+    #expect(isCopied || zip(shown, shown.dropFirst()).allSatisfy { $1 - $0 > 0.03 })
   }
 
   @Test(arguments: [true, false])

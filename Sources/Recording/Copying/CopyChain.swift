@@ -21,6 +21,8 @@ final class CopyChain: TrackChain {
   private var hasToldOpen = false
   /// Where the sound packet placed last begins and ends, in ticks.
   private var last: (start: Int64, end: Int64)?
+  /// How far behind the one before it, in ticks.
+  private var hole: Int64 = 0
   private var silence: CodedSilence?
   private let damage: DamageCheck
   /// A hole up to this in the sound is one of its clock's, in ticks; a longer one is filled.
@@ -61,11 +63,12 @@ final class CopyChain: TrackChain {
       let start = time
       let end = packet.timeBase.convert(times.dts + times.duration, to: .ticks)
       // Clips that were joined overlap by the padding of their last packets: the place is taken.
-      if let last, start < last.start + (end - start) / 2 {
+      if let last, start < last.start + (end - start) / 2, !makeRoom(end - start) {
         session.meter.add { $0.damaged += 1 }
         return packet.clear()
       }
       try fill(to: start)
+      hole = start - (last?.end ?? start)
       last = (start, end)
     }
     try release(next: kind)
@@ -78,6 +81,18 @@ final class CopyChain: TrackChain {
     taken.take(from: &packet)
     held = consume taken
     heldKind = kind
+  }
+
+  /// The sound placed last may have been put too late, with a hole before it: some demuxers give two packets the time of
+  /// the second. It goes back to where it follows.
+  private func makeRoom(_ length: Int64) -> Bool {
+    guard let last, hole >= length / 2, hole <= length * 3 / 2, let pts = held?.pts, let timeBase = held?.timeBase
+    else { return false }
+    let shift = RationalTime.ticks.convert(hole, to: timeBase)
+    held?.pts = pts - shift
+    held?.dts = pts - shift
+    self.last = (last.start - hole, last.end - hole)
+    return true
   }
 
   private func begin(_ run: Int) throws(RecordingError) {

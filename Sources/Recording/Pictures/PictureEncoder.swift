@@ -144,8 +144,8 @@ final class PictureEncoder: @unchecked Sendable {
       }
       time = slot
     }
-    // Something was shown there already: a repeat, while a frame was late.
-    guard time > lastTime else {
+    // Something was shown there already: a repeat, while a frame was late; or the source tells one time for several.
+    guard time > lastTime + min(refill.frame / 4, 360) else {
       session.meter.add { $0.thinned += 1 }
       return
     }

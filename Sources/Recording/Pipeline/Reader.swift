@@ -14,6 +14,7 @@ final class Reader: @unchecked Sendable {
   private let isLive: Bool
   private let hasNoDecodeTimes: Bool
   private let joinsClocks: Bool
+  private let isProgramStream: Bool
   /// There is no other input, so a jump of the clock begins a run.
   private let isAlone: Bool
   /// Which of the recording's inputs it is.
@@ -61,6 +62,7 @@ final class Reader: @unchecked Sendable {
     self.isAlone = isAlone
     name = input.name
     isLive = input.isLive
+    isProgramStream = input.formatName == "mpeg"
     hasNoDecodeTimes = input.formatName.hasPrefix("matroska")
     joinsClocks = input.joinsClocks
     // Streams whose clock may change have no order but that in which they are stored.
@@ -237,7 +239,7 @@ final class Reader: @unchecked Sendable {
   }
 
   private func take(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
-    if try sources[track].needsClock(packet) {
+    if try sources[track].needsClock(packet, lacksSome: isProgramStream) {
       try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
       try passOnClocked(track)
     } else {

@@ -56,9 +56,10 @@ extension Reader {
       openStarts = 0
     }
 
-    func needsClock(_ packet: borrowing Packet) throws(RecordingError) -> Bool {
-      if clock == nil, chain is CopyChain, PictureClock.isNeeded(for: packet, of: stream) {
-        clock = try PictureClock(stream)
+    /// - Parameter lacksSome: the container tells the times of some pictures only.
+    func needsClock(_ packet: borrowing Packet, lacksSome: Bool) throws(RecordingError) -> Bool {
+      if clock == nil, chain is CopyChain, PictureClock.isNeeded(for: packet, of: stream, lacksSome: lacksSome) {
+        clock = try PictureClock(stream, hasDecodeTimes: lacksSome)
       }
       return clock != nil
     }

@@ -47,6 +47,13 @@ package struct PictureOrder: Sendable {
     if waiting > Self.most { showNext() }
   }
 
+  /// The picture taken last, which must be waiting, is decoded at another time, and when it is shown is not known.
+  package mutating func moveLast(by shift: Int64) {
+    guard let last = pictures.indices.last, !pictures[last].hasTurn, !slots.isEmpty else { return }
+    slots[slots.count - 1] += shift
+    pictures[last].pts = nil
+  }
+
   /// No more pictures: all have their turn.
   package mutating func finish() { while waiting > 0 { showNext() } }
 
