@@ -185,4 +185,27 @@ extension Recorded {
     #expect(played.videoPackets.count == 150)
     #expect(played.videoPackets.allSatisfy { abs($0.duration - 0.04) < 0.002 })
   }
+
+  @Test func `copied sound whose rate and channels change goes on as what it is, in a run of its own`() throws {
+    let directory = try TemporaryDirectory()
+    let description = "testsrc2=s=64x64:r=25:d=4[out0];sine=r=48000:d=4[out1]"
+    let common = ["-c:v", "libx264", "-g", "50", "-bf", "0", "-c:a", "aac"]
+    var bytes = Data()
+    for (name, arguments) in [
+      ("a.ts", ["-ar", "44100", "-ac", "2"]), ("b.ts", ["-ar", "48000", "-ac", "1", "-output_ts_offset", "4"]),
+    ] {
+      let path = try Generated.file(name, in: directory, description, common + arguments)
+      bytes += try Data(contentsOf: URL(fileURLWithPath: path))
+    }
+    let path = directory.file("change.ts")
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let recorded = try copy(path)
+    #expect(recorded.runs.count == 2)
+    for (run, form) in [(44_100, 2), (48_000, 1)].enumerated() {
+      let played = try recorded.played(run: run)
+      #expect(played.soundRate == form.0 && played.channels == form.1)
+      #expect(played.pictures.count >= 50)
+    }
+    #expect(try Recorded(path).runs.count == 1)
+  }
 }

@@ -275,7 +275,9 @@ final class Reader: @unchecked Sendable {
 
   private func prepare(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
     let source = sources[track]
+    let hasChanged = try source.changesForm(packet)
     guard source.filter != nil else {
+      if hasChanged { return try place(&packet, track, changedTo: measure(source.parameters, packet)) }
       if source.chain is CopyChain, let extradata = packet.newExtradata, extradata != source.parameters.extradata {
         return try place(
           &packet, track,

@@ -21,6 +21,8 @@ extension Reader {
     /// Packets read.
     var count = 0
     var groups = PictureGroups()
+    /// Of the copied sound.
+    private var form: SoundForm?
     var openStarts = 0
     var hasPackets = false
 
@@ -50,6 +52,7 @@ extension Reader {
       parameters = stream.parameters
       told = parameters
       clock = nil
+      form = nil
       waiting = []
       hasPackets = false
       groups = PictureGroups()
@@ -62,6 +65,17 @@ extension Reader {
         clock = try PictureClock(stream, hasDecodeTimes: lacksSome)
       }
       return clock != nil
+    }
+
+    /// Whether sound that is copied is of another rate or has other channels from this packet on.
+    func changesForm(_ packet: borrowing Packet) throws(RecordingError) -> Bool {
+      guard stream.kind == .audio, chain is CopyChain else { return false }
+      let codec = stream.codec
+      guard let found = packet.withBytes({ SoundForm(codec, $0) }), found != form else { return false }
+      defer { form = found }
+      // A filter of ADTS looks at the first header only.
+      if form != nil, filter != nil { filter = try Source.filter(for: stream) }
+      return form != nil
     }
 
     /// Frames that are reordered, according to the first packet: of a track that begins late nothing is known before.

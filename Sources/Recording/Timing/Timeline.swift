@@ -151,13 +151,15 @@ package struct Timeline: Sendable {
   // MARK: Beginning a run
 
   private mutating func openIfReady() -> [Answer] {
+    let dropped = dropUndecodable()
     let waiting = tracks.filter { !$0.hasEnded && $0.held.isEmpty }
-    if waiting.isEmpty { return tracks.allSatisfy(\.held.isEmpty) ? [] : open() }
+    if waiting.isEmpty { return tracks.allSatisfy(\.held.isEmpty) ? dropped : dropped + open() }
     let patience = waiting.contains { $0.info.startsAtKey } ? policy.keyPatience : policy.patience
-    return tracks.contains { $0.heldSpan > patience || $0.held.count > 8_000 } ? open() : []
+    return tracks.contains { $0.heldSpan > patience || $0.held.count > 8_000 } ? dropped + open() : dropped
   }
 
-  private mutating func open() -> [Answer] {
+  /// A run does not begin with pictures that refer to what was before it.
+  private mutating func dropUndecodable() -> [Answer] {
     var answers: [Answer] = []
     for index in tracks.indices where tracks[index].info.startsAtKey {
       while let first = tracks[index].held.first, !first.isKey {
@@ -165,6 +167,11 @@ package struct Timeline: Sendable {
         answers.append(Answer(track: index, placement: .dropped))
       }
     }
+    return answers
+  }
+
+  private mutating func open() -> [Answer] {
+    var answers = dropUndecodable()
     guard let origin = findOrigin() else { return answers }
     self.origin = origin
     isOpen = true
