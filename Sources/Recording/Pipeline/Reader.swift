@@ -440,7 +440,7 @@ final class Reader: @unchecked Sendable {
     packet.dts = times.dts
     packet.duration = times.duration
     source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
-    if source.end < source.filled, !hasToldLate {
+    if source.filled > 0, source.end < source.filled, !hasToldLate {
       hasToldLate = true
       session.log.warning(
         "source", "\(name): a track comes too late behind the other; silence, or the last picture, is in its place",
