@@ -215,6 +215,22 @@ import Testing
     #expect(try holder() == nil)
   }
 
+  @Test func `a lock ends with its value though a child that is being started still has its file`() throws {
+    let lock = try FileLock.attempt(in: top(), name: "lock")
+    let path = temporary.file("lock")
+    let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+    let own = try #require(
+      numbers.first { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path })
+    // As `fork` would leave it.
+    let child = dup(own)
+    defer { close(child) }
+    _ = consume lock
+    guard case .acquired = try FileLock.attempt(in: top(), name: "lock") else {
+      Issue.record("still held")
+      return
+    }
+  }
+
   @Test func `a lock whose file its owners remove is still held by one`() throws {
     let path = temporary.path
     let holders = Counter()

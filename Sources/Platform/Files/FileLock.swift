@@ -16,6 +16,12 @@ package struct FileLock: ~Copyable, Sendable {
     self.file = file
   }
 
+  // Closing is not enough: a child that another thread has just spawned has the description too, until it runs its program.
+  deinit {
+    var whole = FileLock.wholeFile(Int16(F_UNLCK))
+    _ = unsafe fcntl(file.number, FileLock.setLock, &whole)
+  }
+
   /// Takes the lock `name` in `directory` without waiting; the file is made when there is none.
   package static func attempt(in directory: borrowing Directory, name: String) throws(SystemError) -> Attempt {
     while true {
@@ -57,10 +63,10 @@ package struct FileLock: ~Copyable, Sendable {
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
 
-  /// An exclusive lock on all of a file. The process number must be 0.
-  private static func wholeFile() -> Glibc.flock {
+  /// For all of a file. The process number must be 0.
+  private static func wholeFile(_ type: Int16 = Int16(F_WRLCK)) -> Glibc.flock {
     var request = Glibc.flock()
-    request.l_type = Int16(F_WRLCK)
+    request.l_type = type
     request.l_whence = Int16(SEEK_SET)
     return request
   }
