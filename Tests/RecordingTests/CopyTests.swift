@@ -52,6 +52,20 @@ extension Recorded {
     #expect(recorded.summary?.progress.ticks == 360_000)
   }
 
+  @Test func `pictures that lack their times in the middle of a transport stream get them`() throws {
+    let directory = try TemporaryDirectory()
+    // libav loses the times of key frames that come with this message.
+    let path = try Generated.file(
+      "some.ts", in: directory, "testsrc2=s=64x64:r=25:d=4[out0];sine=r=48000:d=4[out1]",
+      [
+        "-c:v", "libx264", "-g", "25", "-bf", "0", "-preset", "ultrafast", "-c:a", "aac", "-bsf:v",
+        "h264_metadata=display_orientation=insert:rotate=90",
+      ])
+    let shown = try copy(path).played().videoPackets.map(\.time)
+    #expect(shown.count == 100)
+    #expect(zip(shown, shown.dropFirst()).allSatisfy { within($1 - $0, 0.04, 0.001) })
+  }
+
   @Test func `the last picture lasts as long as there is sound`() throws {
     let directory = try TemporaryDirectory()
     let path = try Generated.file(

@@ -9,14 +9,18 @@ final class PictureClock {
   private var waiting: [WaitingPacket] = []
   /// Decode times of those that wait, known or counted; nil where the container's are none.
   private var decodeTimes: [Int64]?
-  private var nextSlot: Int64 = 0
+  private var nextSlot: Int64
   private let frame: Int64
 
-  /// - Parameter hasDecodeTimes: where the container tells a decode time, it is one.
-  init(_ stream: StreamInfo, hasDecodeTimes: Bool) throws(RecordingError) {
+  /// - Parameters:
+  ///   - hasDecodeTimes: where the container tells a decode time, it is one.
+  ///   - last: decode time of the packet before the first; nil: there was none.
+  init(_ stream: StreamInfo, hasDecodeTimes: Bool, after last: Int64?) throws(RecordingError) {
     self.stream = stream
     decodeTimes = hasDecodeTimes ? [] : nil
-    frame = max(1, stream.usualFrameRate.inverse.convert(1, to: stream.timeBase))
+    let frame = max(1, stream.usualFrameRate.inverse.convert(1, to: stream.timeBase))
+    self.frame = frame
+    nextSlot = last.map { $0 + frame } ?? 0
     parser = try media { () throws(AVError) in try PictureParser(parameters: stream.parameters) }
   }
 

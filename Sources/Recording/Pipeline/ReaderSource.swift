@@ -21,6 +21,8 @@ extension Reader {
     /// Packets read.
     var count = 0
     var groups = PictureGroups()
+    /// The container's, of the last packet that had both times.
+    private var lastDecodeTime: Int64?
     /// Of the copied sound.
     private var form: SoundForm?
     var openStarts = 0
@@ -53,6 +55,7 @@ extension Reader {
       told = parameters
       clock = nil
       form = nil
+      lastDecodeTime = nil
       waiting = []
       hasPackets = false
       groups = PictureGroups()
@@ -62,8 +65,9 @@ extension Reader {
     /// - Parameter lacksSome: the container tells the times of some pictures only.
     func needsClock(_ packet: borrowing Packet, lacksSome: Bool) throws(RecordingError) -> Bool {
       if clock == nil, chain is CopyChain, PictureClock.isNeeded(for: packet, of: stream, lacksSome: lacksSome) {
-        clock = try PictureClock(stream, hasDecodeTimes: lacksSome)
+        clock = try PictureClock(stream, hasDecodeTimes: lacksSome || lastDecodeTime != nil, after: lastDecodeTime)
       }
+      if packet.pts != nil { lastDecodeTime = packet.dts }
       return clock != nil
     }
 
