@@ -24,7 +24,7 @@ final class CopyChain: TrackChain {
   /// How far behind the one before it, in ticks.
   private var hole: Int64 = 0
   private var silence: CodedSilence?
-  private let damage: DamageCheck
+  private let damage = DamageCheck()
   /// A hole up to this in the sound is one of its clock's, in ticks; a longer one is filled.
   private static let stretch: Int64 = 5400
 
@@ -33,7 +33,6 @@ final class CopyChain: TrackChain {
     self.stream = stream
     self.session = session
     parameters = stream.parameters
-    damage = DamageCheck(stream)
     lengthSize = PictureKind.lengthSize(codec: stream.codec, extradata: stream.extradata)
   }
 

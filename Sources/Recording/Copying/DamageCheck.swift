@@ -7,7 +7,6 @@ final class DamageCheck {
   /// What is looked at after each sign of damage, in ticks of media: it rarely comes alone.
   private static let span: Int64 = 60 * 90_000
 
-  private let stream: StreamInfo
   private var decoder: Decoder?
   /// The time looked at last, and up to which all are, in ticks.
   private var now: Int64 = 0
@@ -20,8 +19,6 @@ final class DamageCheck {
 
   /// Damage was seen lately.
   var isLikely: Bool { now < until }
-
-  init(_ stream: StreamInfo) { self.stream = stream }
 
   /// The source shows damage, here or in another track.
   func warn() { until = now + Self.span }
@@ -71,7 +68,8 @@ final class DamageCheck {
       guard error.kind != .outOfMemory else { throw RecordingError(error) }
       warn()
       isSkipping =
-        stream.kind == .video && !packet.withBytes { PictureKind.isReferredToByNone(stream.codec, lengthSize, $0) }
+        parameters.kind == .video
+        && !packet.withBytes { PictureKind.isReferredToByNone(parameters.codec, lengthSize, $0) }
       return false
     }
   }
