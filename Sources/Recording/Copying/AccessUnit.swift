@@ -15,17 +15,16 @@ enum PictureKind: Equatable, Sendable {
   ///   - isKey: what the demuxer says.
   ///   - lengthSize: bytes of a NAL unit's length (ISO/IEC 14496-15 §5.3.3.1), or nil for Annex B start codes.
   init(codec: CodecID, isKey: Bool, lengthSize: Int?, bytes: RawSpan) {
+    let first = Self.firstSlice(codec, bytes, lengthSize: lengthSize)
     switch codec {
     case .h264:
-      switch Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map({ $0 & 0x1F })
-      {
+      switch first.map({ $0 & 0x1F }) {
       case 5: self = .start
       case nil: self = isKey ? .start : .other
       default: self = isKey ? .openStart : .other
       }
     case .hevc:
-      let type = Self.firstSlice(bytes, lengthSize: lengthSize, isSlice: { $0 >> 1 & 0x3F < 32 }).map { $0 >> 1 & 0x3F }
-      switch type {
+      switch first.map({ $0 >> 1 & 0x3F }) {
       case 17, 18, 19, 20: self = .start
       case 16, 21, 22, 23: self = .openStart
       case 8, 9: self = .skippedLeading
@@ -39,14 +38,16 @@ enum PictureKind: Equatable, Sendable {
   /// No other picture refers to this one (ITU-T H.264 §7.4.1, nal_ref_idc; H.265 §7.4.2.2, sub-layer non-reference), as
   /// far as its codec lets one see.
   static func isReferredToByNone(_ codec: CodecID, _ lengthSize: Int?, _ bytes: RawSpan) -> Bool {
+    guard let first = firstSlice(codec, bytes, lengthSize: lengthSize) else { return false }
+    return codec == .h264 ? first & 0x60 == 0 : first & 0x22 == 0 && first < 32
+  }
+
+  /// `firstSlice` of a codec that has NAL units; nil for the others.
+  private static func firstSlice(_ codec: CodecID, _ bytes: RawSpan, lengthSize: Int?) -> UInt8? {
     switch codec {
-    case .h264:
-      firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) }).map { $0 & 0x60 == 0 }
-        ?? false
-    case .hevc:
-      firstSlice(bytes, lengthSize: lengthSize, isSlice: { $0 >> 1 & 0x3F < 32 }).map { $0 & 0x22 == 0 && $0 < 32 }
-        ?? false
-    default: false
+    case .h264: firstSlice(bytes, lengthSize: lengthSize, isSlice: { (1...5).contains($0 & 0x1F) })
+    case .hevc: firstSlice(bytes, lengthSize: lengthSize, isSlice: { $0 >> 1 & 0x3F < 32 })
+    default: nil
     }
   }
 
