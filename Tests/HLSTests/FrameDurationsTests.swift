@@ -44,6 +44,13 @@ import Testing
     #expect(abs(try #require(frames.rate) - 25) < 0.25)
   }
 
+  @Test func `one short frame of a few does not make a rate`() throws {
+    var frames = FrameDurations()
+    frames.add(9_000, timescale: 90_000, count: 18)
+    frames.add(3_003, timescale: 90_000)
+    #expect(abs(try #require(frames.rate) - 10) < 0.1)
+  }
+
   @Test func `parts add up to the whole`() throws {
     var (whole, first, second) = (FrameDurations(), FrameDurations(), FrameDurations())
     for index in 0..<100 {

@@ -41,7 +41,7 @@ package struct FrameDurations: Equatable, Sendable {
     var passed: UInt64 = 0
     for (bucket, frames) in buckets.sorted(by: { $0.key < $1.key }) {
       passed &+= frames
-      if passed >= (count + 19) / 20 {
+      if passed >= max(min(count, 2), (count + 19) / 20) {
         let middle = Double(bitPattern: UInt64(bucket) << 45 | 1 << 44)
         return 1 / min(max(middle, shortest), longest)
       }

@@ -271,7 +271,8 @@ final class PictureEncoder: @unchecked Sendable {
 
   private func endRun(isLast: Bool) throws(RecordingError) {
     guard let run, isOpen else { return }
-    let usual = lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame
+    // On a grid each frame lasts to the next line, however briefly the source shows it.
+    let usual = cap?.slotLength ?? (lastDuration > 0 ? lastDuration : lastStep > 0 ? lastStep : refill.frame)
     var end = lastTime + usual
     if isLast { end = max(end, shownUntil(session.end(of: run), of: run, after: end)) }
     try fill(before: end)
