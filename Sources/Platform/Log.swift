@@ -126,7 +126,7 @@ package struct Log: Sendable {
     switch sink {
     case .closure(let body): body(event)
     case .descriptor(let output):
-      guard format != .quiet || event.level > .info else { return }
+      guard format != .quiet || event.level > .warning else { return }
       output.write(
         LogLine.render(event, format, milliseconds: WallClock.now()),
         patience: event.level == .error ? .seconds(1) : .zero)
