@@ -1,5 +1,6 @@
 // libav's headers, and the macros and variadic functions of them that Swift cannot import.
 #pragma once
+#include <dlfcn.h>
 #include <malloc.h>
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
@@ -26,6 +27,8 @@
 static const int64_t segrec_AV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static const int segrec_AVERROR_EOF = AVERROR_EOF;
 static const int segrec_AVERROR_EXIT = AVERROR_EXIT;
+static const int segrec_AVERROR_EXTERNAL = AVERROR_EXTERNAL;
+static const int segrec_AVERROR_UNKNOWN = AVERROR_UNKNOWN;
 static const int segrec_AVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int segrec_AVERROR_EAGAIN = AVERROR(EAGAIN);
 static const int segrec_AVERROR_BSF_NOT_FOUND = AVERROR_BSF_NOT_FOUND;
@@ -47,3 +50,11 @@ static const int segrec_AVERROR_HTTP_SERVER_ERROR = AVERROR_HTTP_SERVER_ERROR;
 
 // x264 asks for huge pages (madvise), which round each of its planes and each thread's stack up to 2 MB.
 static inline void segrec_refuse_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+
+static void segrec_hear_nothing(const char *file, int line, const char *function, int error, const char *format, ...) {}
+
+// ALSA writes its errors to standard error by itself, where lines are segrec's. It is libavdevice that is linked with it.
+static inline void segrec_silence_alsa(void) {
+  void (*set)(void *) = (void (*)(void *))dlsym(0, "snd_lib_error_set_handler");
+  if (set) set((void *)segrec_hear_nothing);
+}

@@ -104,7 +104,7 @@ package struct AVError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  private var causeText: String {
+  var causeText: String {
     switch code {
     case segrec_AVERROR_STREAM_NOT_FOUND: "no video or audio in it"
     case segrec_AVERROR_EXIT: "stopped"

@@ -79,6 +79,7 @@ package struct InputRequest: Sendable {
       port = nil
     }
     interruption.arm(request.openTimeout)
+    _ = MediaLog.takeComplaint()
     let raw = try unsafe MediaInput.open(request, name, interruption, port)
     let streams: [StreamInfo]
     do throws(AVError) {
@@ -169,14 +170,14 @@ package struct InputRequest: Sendable {
         // Demuxers report an I/O error of their source as its end; the I/O context remembers.
         let cause = unsafe raw.pointee.pb?.pointee.error ?? 0
         guard cause < 0, cause != segrec_AVERROR_EOF else { return false }
-        throw AVError(.read(input: name.description), code: readFailure(cause))
+        throw DeviceAdvice.error(.read(input: name.description), readFailure(cause))
       }
       // A device without a frame yet.
       if result == segrec_AVERROR_EAGAIN && interruption.cause == nil {
         av_usleep(1_000)
         continue
       }
-      throw AVError(.read(input: name.description), code: readFailure(result))
+      throw DeviceAdvice.error(.read(input: name.description), readFailure(result))
     }
   }
 
@@ -206,7 +207,7 @@ package struct InputRequest: Sendable {
     // Frees the context on failure, but not an I/O context of ours.
     let opened = unsafe avformat_open_input(&context, port == nil ? request.url : nil, format, &options.raw)
     guard opened >= 0, let context = unsafe context else {
-      throw AVError(operation, code: interruption.cause ?? opened)
+      throw DeviceAdvice.error(operation, interruption.cause ?? opened, format: request.format)
     }
     if let leftover = options.leftover {
       unsafe close(context)
@@ -218,7 +219,7 @@ package struct InputRequest: Sendable {
     let probed = unsafe avformat_find_stream_info(context, nil)
     guard probed >= 0, interruption.cause == nil else {
       unsafe close(context)
-      throw AVError(operation, code: interruption.cause ?? probed)
+      throw DeviceAdvice.error(operation, interruption.cause ?? probed, format: request.format)
     }
     return unsafe context
   }

@@ -1,4 +1,5 @@
 import CLibAV
+import Glibc
 import Synchronization
 
 /// libav's log lines. libav has one callback per process, so this is the one piece of shared state here: set it once, at
@@ -28,6 +29,25 @@ package enum MediaLog {
   }
   private static let sink = Mutex(Sink())
 
+  /// What libav said last about something that failed, and on which thread.
+  private static let complaint = Mutex((thread: pthread_t(), text: ""))
+
+  /// The last error line of this thread, which is forgotten; nil where there is none. Addresses are cut off, since they
+  /// stand there with all their secrets.
+  static func takeComplaint() -> String? {
+    let text = complaint.withLock { last -> String in
+      defer { last.text = "" }
+      return last.thread == pthread_self() ? last.text : ""
+    }
+    var words = text.split(separator: " ")
+    if let address = words.lastIndex(where: { $0.utf8.contains(UInt8(ascii: "/")) }) {
+      guard let cause = words[address...].firstIndex(where: { $0.hasSuffix(":") }) else { return nil }
+      words.removeFirst(cause + 1)
+    }
+    let line = words.joined(separator: " ")
+    return line.isEmpty ? nil : line.hasSuffix(".") ? String(line.dropLast()) : line
+  }
+
   /// Hands lines of at most `level` (`.warning` includes `.error`) to `sink`, on whatever thread libav runs; nil discards.
   package static func register(_ level: Level, sink: (@Sendable (Line) -> Void)?) {
     MediaLog.sink.withLock { $0.take = sink }
@@ -52,6 +72,7 @@ package enum MediaLog {
     }
     let line = text.split(separator: "\n", omittingEmptySubsequences: true).joined(separator: " ")
     guard !line.isEmpty else { return }
+    if level <= Level.error.rawValue { complaint.withLock { $0 = (pthread_self(), line) } }
     let rounded: Level = level <= 16 ? .error : level <= 24 ? .warning : level <= 32 ? .info : .debug
     sink(Line(level: rounded, source: unsafe sourceName(object), text: line))
   }

@@ -61,6 +61,7 @@ package final class Recorder: Sendable {
     do throws(RecordingError) {
       plan = try RecordingPlan(session)
     } catch {
+      removeNothing(lock)
       if session.wasStopped { return RecordingSummary(progress: session.meter.value, ending: .stopped) }
       throw error
     }
@@ -81,6 +82,15 @@ package final class Recorder: Sendable {
     } catch {
       // Others' leftovers are no reason not to record; `segrec upload` looks at them again.
       log.warning("salvage", error.description)
+    }
+  }
+
+  /// Nothing has been recorded, so nothing of it stays; what lay there before does.
+  private func removeNothing(_ lock: consuming RecordingLock) {
+    do throws(StorageError) {
+      try tree.pruneEmpty(lock)
+    } catch {
+      log.warning("spool", error.description)
     }
   }
 

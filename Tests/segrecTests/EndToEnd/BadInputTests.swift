@@ -22,6 +22,14 @@ import Testing
     (["record", "--input", "@/noise.mp4"], 65, "noise.mp4"),
     (["record", "--input", "@"], 65, "@"),
     (["record"], 64, "--input"),
+    (["record", "--input-format", "x11grab", "--input", ":64999"], 69, "Cannot open display :64999"),
+    (["record", "--input-format", "pulse", "--input", "x"], 69, "pactl list short sources"),
+    (["record", "--input-format", "v4l2", "--input", "/dev/video64"], 66, "group video"),
+    (["record", "--input-format", "alsa", "--input", "hw:64"], 69, "arecord -L"),
+    (
+      ["record", "--input", "http://u:geheim@nosuch.invalid/x?t=geheim"], 69,
+      "Failed to resolve hostname nosuch.invalid"
+    ),
     (["record", "--input", "x", "--no-such-option"], 64, "--no-such-option"),
     (["record", "--input", "x", "--segment-duration", "soon"], 64, "--segment-duration"),
     (["record", "--input-format", "no-such-format", "--input", "x"], 64, "no-such-format"),
@@ -78,5 +86,8 @@ import Testing
     let expected = subject == "@" ? directory.path : subject
     #expect(result.errors.contains(expected), "\(result.errors)")
     #expect(!result.errors.contains("geheim"))
+    if words.first == "record", FileManager.default.fileExists(atPath: directory.file("spool")) {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory.file("spool")) == [])
+    }
   }
 }
