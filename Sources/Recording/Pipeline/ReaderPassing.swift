@@ -62,6 +62,11 @@ extension Reader {
         shift = (time.milliseconds - first.milliseconds) * 90
       }
     }
+    if let leap = timeline.leap {
+      session.log.warning(
+        "source", "\(name): the clock leaps by \(Double(leap / 100_000) / 10) s; a new run begins",
+        ["input": .text(name.description), "seconds": .number(Double(leap) / 1_000_000)])
+    }
     if timeline.leftOut > 100_000 {
       session.log.warning(
         "source",

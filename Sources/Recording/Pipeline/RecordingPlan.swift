@@ -26,16 +26,16 @@ struct RecordingPlan {
     }
     if let path = configuration.pcmTap { tap = try SpeechTap(path: path, log: session.log) }
     let isMixed = configuration.microphoneMode == .mix
+    // The picture's input last: sound waits in its device, but what a screen shows while others are opened is lost.
+    if let wanted = configuration.microphone {
+      microphone = try Microphone(
+        RecordingPlan.request(wanted, configuration),
+        interruption: session.interruptions[configuration.inputs.count], session: session)
+    }
+    var second = try configuration.inputs.count > 1 ? RecordingPlan.open(1, session) : nil
     for (index, wanted) in configuration.inputs.enumerated() {
       let request = RecordingPlan.request(wanted, configuration)
-      let input = try media { () throws(AVError) in
-        try MediaInput(request, interruption: session.interruptions[index])
-      }
-      if index == 0, let wanted = configuration.microphone {
-        microphone = try Microphone(
-          RecordingPlan.request(wanted, configuration),
-          interruption: session.interruptions[configuration.inputs.count], session: session)
-      }
+      guard let input = try index == 0 ? RecordingPlan.open(0, session) : second.take() else { continue }
       RecordingPlan.tellRest(of: input, session.log)
       let isLast = index + 1 == configuration.inputs.count
       var sources: [Reader.Source] = []
@@ -55,6 +55,14 @@ struct RecordingPlan {
       }
       readers.append(
         Reader(index, input: input, request: request, sources: sources, session: session, microphone: follower))
+    }
+  }
+
+  private static func open(_ index: Int, _ session: Session) throws(RecordingError) -> MediaInput {
+    try media { () throws(AVError) in
+      try MediaInput(
+        request(session.configuration.inputs[index], session.configuration),
+        interruption: session.interruptions[index])
     }
   }
 
@@ -95,6 +103,13 @@ struct RecordingPlan {
     -> InputRequest
   {
     var request = InputRequest(url: wanted.url, format: wanted.format, options: wanted.options)
+    // A screen is asked for as many pictures as are recorded: of 30 a second 25 cannot be chosen evenly.
+    if let format = wanted.format, ["x11grab", "kmsgrab"].contains(format),
+      !wanted.options.contains(where: { $0.name == "framerate" })
+    {
+      let rate = configuration.maximumFrameRate ?? screenRate
+      request.options.append(MediaOption("framerate", "\(rate.numerator)/\(rate.denominator)"))
+    }
     request.standardInput = configuration.standardInput
     request.isCopied = configuration.video == .copy || configuration.video == .auto
     request.readTimeout = configuration.inputTimeout
@@ -234,6 +249,9 @@ struct RecordingPlan {
     }
     guard input.isLive else { return nil }
     let isScreen = ["x11grab", "kmsgrab", "gdigrab", "avfoundation"].contains { input.formatName.hasPrefix($0) }
-    return isScreen && own.value > 25 ? RationalTime(25, 1) : own
+    return isScreen && own.value > screenRate.value ? screenRate : own
   }
+
+  /// Frames per second of a screen where nobody says otherwise.
+  private static let screenRate = RationalTime(25, 1)
 }

@@ -75,6 +75,9 @@ package struct Timeline: Sendable {
   /// Sound before the run's origin that has no place in it, in microseconds.
   package private(set) var leftOut: Int64 = 0
 
+  /// By how much the clock leapt before the run, in microseconds; nil where it began for another reason.
+  package private(set) var leap: Int64?
+
   /// The source's time that the run's origin stands for; nil before the first run.
   package private(set) var origin: (time: Int64, timeBase: RationalTime)?
 
@@ -274,6 +277,7 @@ package struct Timeline: Sendable {
       // A doubtful rest of a track that does not jump belongs to the run that ends.
       var answers: [Answer] = []
       for index in staying { answers += moveOn(index) }
+      leap = split == nil ? tracks[first].leap : nil
       run += 1
       isOpen = false
       split = nil

@@ -60,6 +60,9 @@ struct TimelineTrackState: Sendable {
     return origin.timeBase.convert(origin.time, to: .microseconds) - microseconds(first.pts + first.skipped)
   }
 
+  /// How far behind its end the track goes on, in microseconds.
+  var leap: Int64? { held.first.flatMap { next in expected.map { microseconds(next.dts - $0) } } }
+
   func microseconds(_ time: Int64) -> Int64 { info.timeBase.convert(time, to: .microseconds) }
   private func duration(_ ticks: Int64) -> Duration { .microseconds(microseconds(ticks)) }
 
