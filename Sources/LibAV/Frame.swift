@@ -49,10 +49,8 @@ import Glibc
   package var sampleAspect: RationalTime { unsafe RationalTime(raw.pointee.sample_aspect_ratio) }
   package var isInterlaced: Bool { unsafe raw.pointee.interlaced_frame != 0 }
   package var isKey: Bool { unsafe raw.pointee.key_frame != 0 }
-  /// The decoder had to conceal or guess.
-  package var isDamaged: Bool {
-    unsafe raw.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || raw.pointee.decode_error_flags != 0
-  }
+  /// Its bits made no sense to the decoder. That what it refers to was missing does not count.
+  package var isDamaged: Bool { unsafe raw.pointee.decode_error_flags & ~FF_DECODE_ERROR_MISSING_REFERENCE != 0 }
   package var color: ColorProperties {
     unsafe ColorProperties(
       raw.pointee.color_primaries, raw.pointee.color_trc, raw.pointee.colorspace, raw.pointee.color_range)

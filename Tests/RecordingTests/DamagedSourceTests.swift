@@ -35,7 +35,7 @@ extension Recorded {
     for isVideo in [true, false] {
       var input = try MediaInput(InputRequest(url: path), interruption: Interruption())
       let found = isVideo ? input.bestVideo : input.bestAudio
-      let stream = try #require(found)
+      guard let stream = found else { continue }
       var decoder = try Decoder(parameters: stream.parameters, timeBase: stream.timeBase, isStrict: true)
       var packet = try Packet()
       var frame = try Frame()
@@ -97,6 +97,84 @@ extension Recorded {
     let recorded = try copy(path)
     #expect(recorded.summary?.progress.damaged == 0)
     #expect(try recorded.decodeStrictly().pictures == 100)
+  }
+}
+
+/// Sends bytes to whoever connects, and closes.
+private func serving(_ bytes: [UInt8]) throws -> (url: String, thread: Thread) {
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
+    }
+  }
+  try #require(isBound)
+  let thread = Thread {
+    let connection = accept(listener, nil, nil)
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes { send(connection, $0.baseAddress! + sent, bytes.count - sent, 0x4000) }
+      guard count > 0 else { break }
+      sent += count
+    }
+    close(connection)
+    close(listener)
+  }
+  thread.start()
+  return ("tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))", thread)
+}
+
+@Suite struct `Sources that lost something` {
+  @Test func `what was lost of a live transport stream is left out without decoding what is there`() throws {
+    let directory = try TemporaryDirectory()
+    let path = try source(
+      "l.ts", in: directory, seconds: 7,
+      ["-c:v", "libx264", "-g", "25", "-bf", "2", "-b:v", "800k", "-preset", "veryfast", "-c:a", "aac"])
+    let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    var random = SeededRandom(11)
+    var bytes: [UInt8] = []
+    for start in stride(from: 0, to: whole.count, by: 1316) {
+      if start > whole.count / 5, start < whole.count * 4 / 5, Int.random(in: 0..<60, using: &random) == 0 { continue }
+      bytes += whole[start..<min(start + 1316, whole.count)]
+    }
+    let (url, _) = try serving(bytes)
+    let recorded = try copy(url) {
+      $0.reconnects = false
+      $0.isPaced = true
+    }
+    #expect(recorded.error == nil && recorded.runs.count == 1)
+    #expect(recorded.summary?.progress.damaged ?? 0 > 20)
+    let counts = try recorded.decodeStrictly()
+    #expect(counts.pictures == counts.packets && (80..<165).contains(counts.pictures))
+    #expect(abs(Double(recorded.summary?.progress.ticks ?? 0) / 90_000 - 7) < 0.1)
+  }
+
+  @Test(arguments: ["c.ts", "c.h264", "c.flv", "c.mkv"])
+  func `the last picture of what was cut is left out only where it is not whole, and sound ends with the picture`(
+    name: String
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let hasSound = !name.hasSuffix("h264")
+    let path = try source(
+      name, in: directory, seconds: 6,
+      ["-c:v", "libx264", "-g", "50", "-bf", "2", "-preset", "veryfast"] + (hasSound ? ["-c:a", "aac"] : ["-an"]))
+    let whole = try copy(path)
+    #expect(try whole.decodeStrictly().packets == 150 && whole.summary?.progress.damaged == 0)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    for part in [71, 78, 84, 91] {
+      try bytes.prefix(bytes.count * part / 100).write(to: URL(fileURLWithPath: path))
+      let recorded = try copy(path)
+      let counts = try recorded.decodeStrictly()
+      #expect(counts.pictures == counts.packets && (80..<145).contains(counts.pictures))
+      guard hasSound else { continue }
+      let played = try recorded.played()
+      let shown = played.videoPackets.map(\.time).max() ?? 9
+      #expect(played.soundEnd > shown + 0.02)
+    }
   }
 }
 

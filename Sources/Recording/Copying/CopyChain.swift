@@ -70,6 +70,7 @@ final class CopyChain: TrackChain {
       hole = start - (last?.end ?? start)
       last = (start, end)
     }
+    if stream.kind == .video { delayHeld(before: packet) }
     try release(next: kind)
     if stream.kind == .video {
       // A sync sample is one at which decoding can start, whatever the container said.
@@ -94,13 +95,22 @@ final class CopyChain: TrackChain {
     return true
   }
 
+  /// Where pictures are missing, the one before them lasts up to the next one. It would seem to be shown for longer than
+  /// that, were it decoded as early as the missing ones wanted it.
+  private func delayHeld(before next: borrowing Packet) {
+    guard let pts = held?.pts, let dts = held?.dts, let duration = held?.duration, let nextPTS = next.pts,
+      let nextDTS = next.dts, duration > 0, nextDTS - dts > 2 * duration, pts < nextPTS
+    else { return }
+    held?.dts = max(dts, pts - (nextPTS - nextDTS))
+  }
+
   private func begin(_ run: Int) throws(RecordingError) {
     guard run != self.run else { return }
     try endRun()
     self.run = run
     limit = session.limit(of: run)
     isPatient = !session.meter.isLive
-    damage.beginRun()
+    damage.beginRun(isLive: session.meter.isLive)
     lastStart = 0
     let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
     session.put(.begin(track: track, run: run, format))
@@ -116,9 +126,10 @@ final class CopyChain: TrackChain {
     try fill(to: ticks)
   }
 
-  private func fill(to ticks: Int64) throws(RecordingError) {
+  /// - Parameter isExact: what is missing is not a hole that a clock may make.
+  private func fill(to ticks: Int64, isExact: Bool = false) throws(RecordingError) {
     // Of a source that is damaged, a packet may be lost.
-    guard run != nil, damage.isLikely || ticks - (last?.end ?? 0) > Self.stretch else { return }
+    guard run != nil, isExact || damage.isLikely || ticks - (last?.end ?? 0) > Self.stretch else { return }
     if silence == nil { silence = CodedSilence(like: parameters) }
     // As many packets as the hole has room for, or one that laps over a little.
     while let silence, ticks - (last?.end ?? 0) > silence.ticks * 3 / 4 {
@@ -160,7 +171,14 @@ final class CopyChain: TrackChain {
       self.run = nil
       last = nil
     }
-    if stream.kind == .audio { try fill(to: min(session.end(of: run), limit ?? .max)) }
+    if stream.kind == .audio { try fill(to: min(session.end(of: run), limit ?? .max), isExact: true) }
+    if let packet = held.take() {
+      if try damage.isWholeAtEnd(packet, parameters) {
+        held = consume packet
+      } else {
+        session.meter.add { $0.damaged += 1 }
+      }
+    }
     try release(next: .other)
   }
 

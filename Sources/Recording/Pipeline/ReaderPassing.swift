@@ -29,7 +29,7 @@ extension Reader {
     packet.pts = times.pts
     packet.dts = times.dts
     packet.duration = times.duration
-    source.end = timeBase.convert(times.pts + times.duration, to: .ticks)
+    source.end = max(source.end, timeBase.convert(times.pts + times.duration, to: .ticks))
     if source.filled > 0, source.end < source.filled, !hasToldLate {
       hasToldLate = true
       session.log.warning(
