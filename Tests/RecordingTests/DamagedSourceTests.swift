@@ -100,32 +100,16 @@ extension Recorded {
   }
 }
 
-/// Sends bytes to whoever connects, and closes.
-private func serving(_ bytes: [UInt8]) throws -> (url: String, thread: Thread) {
-  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
-    }
-  }
-  try #require(isBound)
-  let thread = Thread {
-    let connection = accept(listener, nil, nil)
-    var sent = 0
-    while sent < bytes.count {
-      let count = bytes.withUnsafeBytes { send(connection, $0.baseAddress! + sent, bytes.count - sent, 0x4000) }
-      guard count > 0 else { break }
-      sent += count
-    }
-    close(connection)
+/// Sends bytes to whoever connects first, and closes. Returns the address.
+private func serving(_ bytes: Data) throws -> String {
+  let (listener, port) = try boundSocket()
+  try #require(listen(listener, 1) == 0)
+  Thread {
+    let connection = FileHandle(fileDescriptor: accept(listener, nil, nil), closeOnDealloc: true)
     close(listener)
-  }
-  thread.start()
-  return ("tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))", thread)
+    try? connection.write(contentsOf: bytes)
+  }.start()
+  return "tcp://127.0.0.1:\(port)"
 }
 
 @Suite struct `Sources that lost something` {
@@ -141,8 +125,7 @@ private func serving(_ bytes: [UInt8]) throws -> (url: String, thread: Thread) {
       if start > whole.count / 5, start < whole.count * 4 / 5, Int.random(in: 0..<60, using: &random) == 0 { continue }
       bytes += whole[start..<min(start + 1316, whole.count)]
     }
-    let (url, _) = try serving(bytes)
-    let recorded = try copy(url) {
+    let recorded = try copy(serving(Data(bytes))) {
       $0.reconnects = false
       $0.isPaced = true
     }

@@ -19,8 +19,14 @@ public enum HTTP {
 
 /// A TCP port that nobody listens on at the moment, for servers that cannot take port 0 and tell.
 public func freePort() throws -> Int {
+  let (descriptor, port) = try boundSocket()
+  close(descriptor)
+  return port
+}
+
+/// A TCP socket on a free port of 127.0.0.1, to listen on.
+public func boundSocket() throws -> (descriptor: Int32, port: Int) {
   let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(listener) }
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -31,5 +37,5 @@ public func freePort() throws -> Int {
     }
   }
   guard code == 0 else { throw Program.Failure(description: "no free port: errno \(errno)") }
-  return Int(UInt16(bigEndian: address.sin_port))
+  return (listener, Int(UInt16(bigEndian: address.sin_port)))
 }
