@@ -17,6 +17,9 @@ enum DeviceAdvice {
     // PulseAudio's numbers are its own, and libav takes them for the system's.
     var cause = format == "pulse" ? "it cannot be recorded" : ""
     if advice != nil || isVague(code), code != -ETIMEDOUT, let said { cause = said }
+    if cause.isEmpty, code == -EIO, case .read(let input) = operation, input.utf8.contains(UInt8(ascii: ":")) {
+      cause = "the connection broke off"
+    }
     guard let advice, code != segrec_AVERROR_EXIT else { return AVError(operation, code: code, detail: cause) }
     if cause.isEmpty { cause = AVError(operation, code: code).causeText }
     return AVError(operation, code: code, detail: "\(cause); \(advice)")

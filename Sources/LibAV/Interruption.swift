@@ -7,6 +7,7 @@ package final class Interruption: Sendable {
   private let stopped = Atomic<Bool>(false)
   /// Microseconds of `av_gettime_relative`; `.max` is none.
   private let deadline = Atomic<Int64>(.max)
+  private let answered = Atomic<Bool>(false)
 
   package init() {}
 
@@ -16,6 +17,7 @@ package final class Interruption: Sendable {
 
   /// Starts the clock of one operation; nil stops it.
   func arm(_ timeout: Duration?) {
+    answered.store(false, ordering: .relaxed)
     guard let timeout else {
       deadline.store(.max, ordering: .relaxed)
       return
@@ -31,7 +33,15 @@ package final class Interruption: Sendable {
     return deadline != .max && av_gettime_relative() > deadline
   }
 
-  var shouldReturn: Bool { isStopped || hasExpired }
+  /// libav has been told that the deadline has passed: what it still returns is the rest of what it had.
+  var hasCutShort: Bool { answered.load(ordering: .relaxed) }
+
+  var shouldReturn: Bool {
+    if isStopped { return true }
+    guard hasExpired else { return false }
+    answered.store(true, ordering: .relaxed)
+    return true
+  }
 
   /// For libav to ask, which must not do so once this is gone.
   var callback: AVIOInterruptCB {

@@ -13,6 +13,8 @@ package struct InputRequest: Sendable {
   package var openTimeout: Duration? = .seconds(30)
   /// For one read; nil waits for ever.
   package var readTimeout: Duration?
+  /// It is opened again when it ends: a stream over HTTP without an end counts as live then.
+  package var comesBack = false
   /// Pictures are wanted as they are stored, and are not decoded.
   package var isCopied = false
   /// What `-` stands for.
@@ -58,6 +60,8 @@ package struct InputRequest: Sendable {
   private let port: InputPort?
   /// Packets that were read to learn from them, in order.
   private var ahead: [ReadAhead] = []
+  /// The first times are guesses.
+  private var settles: Bool
 
   private final class ReadAhead {
     var packet: Packet
@@ -97,7 +101,8 @@ package struct InputRequest: Sendable {
     self.port = port
     readTimeout = request.readTimeout
     formatName = unsafe String(cString: raw.pointee.iformat.pointee.name)
-    isLive = unsafe MediaInput.isLive(raw, url: request.url)
+    isLive = unsafe LiveInput.isLive(raw, request)
+    settles = formatName == "pulse"
     lendsPayloads = formatName.hasSuffix("v4l2")
     let duration = unsafe optionalTime(raw.pointee.duration)
     self.duration = duration.flatMap { $0 > 0 ? $0 : nil }
@@ -125,6 +130,32 @@ package struct InputRequest: Sendable {
     bestVideo?.measure(times)
   }
 
+  /// PulseAudio's delay is not known when recording begins, and the times of the first packets tell a wrong one: they run
+  /// ahead of their samples by a quarter of a second together. Of samples nothing is missing, so they lie before those
+  /// of the packets that agree.
+  private mutating func settle() throws(AVError) {
+    settles = false
+    var agreeing = 0
+    var span: Int64 = 0
+    var end: Int64?
+    // Some sources deliver seconds at once.
+    while agreeing < 3, span < 1_000_000, !interruption.isStopped {
+      let next = ReadAhead(try Packet())
+      guard try readNext(into: &next.packet), let pts = next.packet.pts else { break }
+      let error = end.map { next.packet.timeBase.convert(pts - $0, to: .microseconds).magnitude } ?? .max
+      agreeing = error < 3_000 ? agreeing + 1 : 0
+      end = pts + next.packet.duration
+      span += next.packet.timeBase.convert(next.packet.duration, to: .microseconds)
+      ahead.append(next)
+    }
+    guard var later = ahead.last?.packet.pts else { return }
+    for earlier in ahead.dropLast().reversed() {
+      later -= earlier.packet.duration
+      earlier.packet.pts = later
+      earlier.packet.dts = later
+    }
+  }
+
   deinit { unsafe MediaInput.close(raw) }
 
   /// Has libav skip packets of all other streams that begin with the input, which saves parsing them where the container allows.
@@ -147,6 +178,7 @@ package struct InputRequest: Sendable {
   ///
   /// - Returns: false at the end of the input.
   package mutating func read(into packet: inout Packet) throws(AVError) -> Bool {
+    if settles { try settle() }
     guard !ahead.isEmpty else { return try readNext(into: &packet) }
     packet.take(from: &ahead.removeFirst().packet)
     return true
@@ -154,7 +186,8 @@ package struct InputRequest: Sendable {
 
   private mutating func readNext(into packet: inout Packet) throws(AVError) -> Bool {
     while true {
-      if readTimeout != nil { interruption.arm(readTimeout) }
+      // Else the frame that a parser had kept, and gives away now, would begin the wait anew.
+      if readTimeout != nil, !interruption.hasCutShort { interruption.arm(readTimeout) }
       let result = unsafe av_read_frame(raw, packet.raw)
       if result >= 0 {
         let index = packet.streamIndex
@@ -247,7 +280,7 @@ package struct InputRequest: Sendable {
 
   /// Probing is bounded in bytes for all (the packets seen meanwhile wait in memory) and in time for live inputs.
   private static func defaults(for request: InputRequest) -> [MediaOption] {
-    let isRealTime = isRealTime(scheme: request.url)
+    let isRealTime = LiveInput.isRealTime(scheme: request.url)
     var defaults = [MediaOption("probesize", "\(isRealTime ? liveProbe : probe)")]
     if isRealTime {
       defaults += [MediaOption("analyzeduration", "1500000")]
@@ -289,36 +322,6 @@ package struct InputRequest: Sendable {
   ) -> StreamInfo? {
     let index = unsafe av_find_best_stream(raw, kind.raw, -1, Int32(related), nil, 0)
     return streams.first { $0.index == Int(index) && !$0.isAttachedPicture }
-  }
-
-  private static func isLive(_ raw: UnsafeMutablePointer<AVFormatContext>, url: String) -> Bool {
-    guard let format = unsafe raw.pointee.iformat else { return false }
-    let name = unsafe String(cString: format.pointee.name)
-    switch name {
-    // lavfi computes as fast as it is read; with a realtime filter in it, it paces itself and waits all the same.
-    case "lavfi": return false
-    case "rtsp", "rtp", "sdp": return true
-    default: break
-    }
-    if let category = unsafe format.pointee.priv_class?.pointee.category,
-      category == AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT || category == AV_CLASS_CATEGORY_DEVICE_AUDIO_INPUT
-        || category == AV_CLASS_CATEGORY_DEVICE_INPUT
-    {
-      return true
-    }
-    // A live HLS list has no duration, and its segments expire.
-    if name == "hls" { return unsafe raw.pointee.duration == segrec_AV_NOPTS_VALUE }
-    return isRealTime(scheme: url)
-  }
-
-  private static func isRealTime(scheme url: String) -> Bool {
-    guard let colon = url.firstIndex(of: ":") else { return false }
-    return switch url[..<colon].lowercased() {
-    case "udp", "udplite", "rtp", "srtp", "rtsp", "rtsps", "satip", "srt", "rist", "tcp", "tls", "rtmp", "rtmps",
-      "rtmpt", "rtmpe", "rtmpts", "rtmpte", "mmsh", "mmst":
-      true
-    default: false
-    }
   }
 }
 

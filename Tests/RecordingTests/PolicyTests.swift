@@ -186,19 +186,32 @@ import Testing
 }
 
 @Suite struct `What cannot be decoded` {
-  @Test func `is noticed after its time and some packets, and forgotten with the first that can be`() {
+  @Test func `is noticed after its time and some packets, and forgotten once some are decoded in a row`() {
     let start = ContinuousClock.now
     var watch = DecodeWatch(patience: .seconds(10))
     func feed(_ count: Int, from second: Int) -> [Duration] {
       (0..<count).compactMap { watch.take(at: start + .seconds(second) + .milliseconds($0 * 40)) }
     }
+    func decode(_ count: Int, from second: Int) {
+      for _ in 0..<count {
+        #expect(feed(1, from: second).isEmpty)
+        watch.produce()
+      }
+    }
     #expect(feed(240, from: 0).isEmpty)
-    watch.produce()
+    decode(4, from: 9)
     #expect(feed(2, from: 100).isEmpty, "a silent source is no undecodable one")
     #expect(feed(2, from: 200).isEmpty, "few packets say nothing")
     #expect(feed(30, from: 300).count == 9)
-    watch.produce()
+    watch.forget()
     #expect(feed(251, from: 400) == [.seconds(10)])
+    watch.forget()
+    // Another codec's packets.
+    for second in 500..<509 {
+      decode(1, from: second)
+      #expect(feed(24, from: second).isEmpty)
+    }
+    #expect(feed(1, from: 511).count == 1)
     var patient = DecodeWatch(patience: nil)
     for second in 0..<1000 { #expect(patient.take(at: start + .seconds(second)) == nil) }
   }

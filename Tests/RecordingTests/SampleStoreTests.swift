@@ -31,6 +31,16 @@ import Testing
     #expect(store.take(2, at: 1, isLate: false)?.left == [2, 0])
   }
 
+  @Test func `tells by how much it comes too late`() {
+    let store = SampleStore(capacity: 8, waits: false)
+    #expect(store.put(stereo([1, 2]), at: 0) == 0)
+    #expect(store.take(2, at: 0, isLate: false) != nil)
+    #expect(store.put(stereo([3]), at: 2) == 0)
+    _ = store.take(4, at: 2, isLate: true)
+    #expect(store.put(stereo([4, 5, 6, 7]), at: 3) == 3)
+    #expect(store.put(stereo([8]), at: 7) == 0)
+  }
+
   @Test func `from a file, comes whole whoever is faster`() throws {
     let store = SampleStore(capacity: 8, waits: true)
     let writer = try Thread("put") {

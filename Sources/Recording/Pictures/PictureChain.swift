@@ -49,7 +49,11 @@ final class PictureChain: TrackChain {
   }
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
-    if let run, times.run != run { try drain(run) }
+    if let run, times.run != run {
+      try drain(run)
+      // A live picture is shown on until it is told: what comes of the new run may be long in being decoded.
+      if isLive { _ = frames.put(.endOfRun) }
+    }
     if times.run != run {
       limit = session.limit(of: times.run)
       filled = 0
@@ -95,7 +99,7 @@ final class PictureChain: TrackChain {
     self.stream = stream
     rotation = stream.rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
-    watch.produce()
+    watch.forget()
   }
 
   private func drain(_ run: Int) throws(RecordingError) {

@@ -74,7 +74,7 @@ extension Reader {
       times.skipped = RationalTime(1, Int32(stream.sampleRate)).convert(Int64(skipped.front), to: stream.timeBase)
     }
     if isLive {
-      times.arrival = ContinuousClock.now - session.started
+      times.arrival = session.arrival(ofSource: times.pts, packet.timeBase)
       // Of what is copied no decoder tells that it has become something else.
       if source.groups.haveEnded, source.chain is CopyChain {
         throw RecordingError(

@@ -26,16 +26,16 @@ struct RecordingPlan {
     }
     if let path = configuration.pcmTap { tap = try SpeechTap(path: path, log: session.log) }
     let isMixed = configuration.microphoneMode == .mix
-    // The picture's input last: sound waits in its device, but what a screen shows while others are opened is lost.
-    if let wanted = configuration.microphone {
-      microphone = try Microphone(
-        RecordingPlan.request(wanted, configuration),
-        interruption: session.interruptions[configuration.inputs.count], session: session)
-    }
-    var second = try configuration.inputs.count > 1 ? RecordingPlan.open(1, session) : nil
     for (index, wanted) in configuration.inputs.enumerated() {
       let request = RecordingPlan.request(wanted, configuration)
-      guard let input = try index == 0 ? RecordingPlan.open(0, session) : second.take() else { continue }
+      let input = try media { () throws(AVError) in
+        try MediaInput(request, interruption: session.interruptions[index])
+      }
+      if index == 0, let wanted = configuration.microphone {
+        microphone = try Microphone(
+          RecordingPlan.request(wanted, configuration),
+          interruption: session.interruptions[configuration.inputs.count], session: session)
+      }
       RecordingPlan.tellRest(of: input, session.log)
       let isLast = index + 1 == configuration.inputs.count
       var sources: [Reader.Source] = []
@@ -55,14 +55,6 @@ struct RecordingPlan {
       }
       readers.append(
         Reader(index, input: input, request: request, sources: sources, session: session, microphone: follower))
-    }
-  }
-
-  private static func open(_ index: Int, _ session: Session) throws(RecordingError) -> MediaInput {
-    try media { () throws(AVError) in
-      try MediaInput(
-        request(session.configuration.inputs[index], session.configuration),
-        interruption: session.interruptions[index])
     }
   }
 
@@ -113,6 +105,7 @@ struct RecordingPlan {
     request.standardInput = configuration.standardInput
     request.isCopied = configuration.video == .copy || configuration.video == .auto
     request.readTimeout = configuration.inputTimeout
+    request.comesBack = configuration.reconnects
     // Who wants to know soon that nothing comes wants it while the input is being opened as well.
     if let timeout = configuration.inputTimeout, timeout < .seconds(10) {
       request.openTimeout = max(timeout, .seconds(2))

@@ -123,6 +123,14 @@ final class Session: Sendable {
     return WallClockTime(milliseconds: abs(source - now) < 60_000 ? source : now)
   }
 
+  /// When a packet of a live source came, by the monotonic clock since the start. What devices stamp may have waited to be
+  /// read, while another input was being opened.
+  func arrival(ofSource time: Int64?, _ timeBase: RationalTime) -> Duration {
+    let now = ContinuousClock.now - started
+    guard let time else { return now }
+    return now - .milliseconds(max(0, WallClock.now() - wallClock(ofSource: time, timeBase).milliseconds))
+  }
+
   /// Place of a moment among samples at 48 kHz that count by the monotonic clock, whatever the wall clock does later.
   func clockPlace(of time: WallClockTime) -> Int64 {
     let elapsed = (ContinuousClock.now - started).microseconds / 1000

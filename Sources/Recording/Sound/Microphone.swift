@@ -1,13 +1,16 @@
 import HLS
 import LibAV
 import Platform
+import Synchronization
 
 /// The thread that reads a second source of sound, to be mixed into the programme's or kept beside it. It never ends a
 /// recording: where it fails, there is silence until it is back.
 // Sendable: `work` runs on one thread and has the fields to itself; what others ask for is in `store` and constant.
 final class Microphone: @unchecked Sendable, SoundSink {
-  /// How long others wait for sound that has been captured but not read, in samples: a second.
-  private static let patience = StudioSound.rate
+  /// How long others wait for sound that has been captured but not read, in samples: a second, and longer for a
+  /// microphone that delivers late.
+  private let patience = Atomic(StudioSound.rate)
+  private static let mostPatience = 3 * StudioSound.rate
   /// Sound kept for those who are late.
   private static let capacity = 4 * Int(StudioSound.rate)
 
@@ -43,7 +46,7 @@ final class Microphone: @unchecked Sendable, SoundSink {
   // MARK: For those who record it
 
   /// Whether a sample that lies so far behind the newest one of a track is waited for no longer.
-  func isLate(_ place: Int64, _ newest: Int64) -> Bool { newest - place > Self.patience }
+  func isLate(_ place: Int64, _ newest: Int64) -> Bool { newest - place > patience.load(ordering: .relaxed) }
 
   /// Adds the sound that belongs to the time of `frame`, whose `pts` counts samples since the run's origin.
   ///
@@ -139,7 +142,7 @@ final class Microphone: @unchecked Sendable, SoundSink {
       if isReading {
         guard packet.streamIndex == stream.index, !packet.isEmpty else { continue }
         var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration)
-        if isLive { times.arrival = ContinuousClock.now - session.started }
+        if isLive { times.arrival = session.arrival(ofSource: packet.pts, packet.timeBase) }
         var taken = try media { () throws(AVError) in try Packet() }
         taken.take(from: &packet)
         waiting.append(WaitingPacket(taken, canStart: true))
@@ -165,7 +168,20 @@ final class Microphone: @unchecked Sendable, SoundSink {
 
   func take(sound: inout Frame) throws(RecordingError) {
     guard let pts = sound.pts else { return }
-    store.put((sound.floats(ofChannel: 0), sound.floats(ofChannel: 1)), at: max(0, origin + pts))
+    let late = store.put((sound.floats(ofChannel: 0), sound.floats(ofChannel: 1)), at: max(0, origin + pts))
     sound.clear()
+    if late > 0 { wait(longer: late) }
+  }
+
+  /// Sound came when silence was in its place already.
+  private func wait(longer late: Int64) {
+    let before = patience.load(ordering: .relaxed)
+    guard before < Self.mostPatience else { return }
+    let now = min(before + late + StudioSound.rate / 4, Self.mostPatience)
+    patience.store(now, ordering: .relaxed)
+    session.log.warning(
+      "microphone",
+      "\(name) comes \((before + late) * 1000 / StudioSound.rate) ms late: some of it is lost; from now on it is waited for \(now * 1000 / StudioSound.rate) ms",
+      ["input": .text(name.description), "ticks": .integer(StudioSound.ticks(late))])
   }
 }

@@ -16,6 +16,8 @@ final class SampleStore: Sendable {
     /// Places of the first sample kept and of the one behind the last; nil before the first of all.
     var kept: Range<Int64>?
     var isClosed = false
+    /// Up to there samples have been given away; those that come later are lost.
+    var taken: Int64 = 0
 
     mutating func set(_ place: Int64, _ left: Float, _ right: Float) {
       let slot = Int(place % Int64(self.left.count))
@@ -40,15 +42,19 @@ final class SampleStore: Sendable {
 
   /// Keeps samples, the first of which lies at `place`, at least 0. A place that is taken stays as it is, a hole before
   /// them is silence.
-  func put(_ sound: Stereo, at place: Int64) {
+  ///
+  /// - Returns: by how many samples they are too late, or 0.
+  @discardableResult
+  func put(_ sound: Stereo, at place: Int64) -> Int64 {
     let size = capacity
     let end = place + Int64(sound.left.count)
-    guard !sound.left.isEmpty, end - place <= size else { return }
+    guard !sound.left.isEmpty, end - place <= size else { return 0 }
     if waits {
       let isOpen = state.wait { $0.isClosed ? false : end - ($0.kept?.lowerBound ?? 0) <= size ? true : nil }
-      guard isOpen == true else { return }
+      guard isOpen == true else { return 0 }
     }
-    state.withLock { state in
+    return state.withLock { state in
+      let late = waits ? 0 : max(0, state.taken - max(place, state.kept?.upperBound ?? place))
       var kept = state.kept ?? place..<place
       if place - kept.upperBound > size { kept = place..<place }
       if place > kept.upperBound {
@@ -62,6 +68,7 @@ final class SampleStore: Sendable {
         kept = kept.lowerBound..<end
       }
       state.kept = max(kept.lowerBound, kept.upperBound - size)..<kept.upperBound
+      return late
     }
   }
 
@@ -75,6 +82,7 @@ final class SampleStore: Sendable {
     return state.withLock { state in
       let kept = state.kept ?? end..<end
       guard waits || isLate || state.isClosed || state.kept?.upperBound ?? .min >= end else { return nil }
+      state.taken = max(state.taken, end)
       var sound = Stereo([Float](repeating: 0, count: count), [Float](repeating: 0, count: count))
       for spot in kept.clamped(to: place..<end) {
         let slot = Int(spot % Int64(state.left.count))

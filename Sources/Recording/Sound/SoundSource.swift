@@ -66,7 +66,7 @@ final class SoundSource {
   /// The packets to come are another stream's. What came before must have been ended.
   func reopen(_ stream: StreamInfo) throws(RecordingError) {
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
-    watch.produce()
+    watch.forget()
   }
 
   /// - Parameter packet: its times count from the origin.

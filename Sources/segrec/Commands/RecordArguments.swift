@@ -91,7 +91,10 @@ struct RecordArguments: CommonlyOptioned {
           let timeout = try parseDuration("--input-timeout", text)
           arguments.settings.inputTimeout = timeout == .zero ? nil : timeout
         },
-        Option(switch: "--reconnect", "Opens a live input again when it fails; a new run begins.") {
+        Option(
+          switch: "--reconnect",
+          "Opens a live input again when it fails; a new run begins. HTTP without an end is live then."
+        ) {
           $0.settings.reconnects = true
         },
       ])

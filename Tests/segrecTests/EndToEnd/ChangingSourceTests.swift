@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ([], "could not be decoded for 2 s; opening it again"),
+    ([], "could not be decoded for "),
     (["--video", "copy"], "pictures have come as h264 without a key frame; opening it again"),
   ])
   func `that nobody can decode any more is opened again`(options: [String], expected: String) throws {
@@ -88,5 +88,26 @@ import Testing
     #expect(directory.files(below: "spool").filter { $0.hasSuffix(".next") }.count >= 1)
     // What libav says about each picture is no news.
     #expect(result.errors.split(separator: "\n").count < 60, "\(result.errors)")
+  }
+
+  @Test func `that comes over HTTP without an end is opened again where that was asked for`() throws {
+    let port = try freePort()
+    let address = "http://127.0.0.1:\(port)/camera.ts"
+    func serve() throws -> Program {
+      try Program("ffmpeg", ["-re"] + arguments(2, "160x90", Self.h264, 48_000) + ["-listen", "1", address])
+    }
+    var source = try serve()
+    defer { source.send(signal: SIGKILL) }
+    // Asking by a connection would take its only one.
+    #expect(try eventually(within: 60) { try Program.tool("ss", ["-ltn"]).contains("127.0.0.1:\(port) ") })
+    let program = try Program(
+      segrecBinary,
+      ["record", "--recording", "it", "--spool", directory.file("spool"), "--input", address, "--reconnect"])
+    try program.wait(for: "has ended; opening it again")
+    source = try serve()
+    try program.wait(for: " is back")
+    program.send(signal: SIGTERM)
+    let result = try program.wait(seconds: 60)
+    #expect(result.status == 0, "\(result.errors)")
   }
 }
