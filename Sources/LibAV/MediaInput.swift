@@ -248,52 +248,25 @@ package struct InputRequest: Sendable {
     }
     if request.isCopied, unsafe needsNoParsing(context) {
       unsafe context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
+      if unsafe tellsAll(context) {
+        unsafe nameLayouts(context)
+        return unsafe context
+      }
     }
-    if unsafe context.pointee.probesize == Int64(liveProbe) { unsafe context.pointee.probesize = Int64(probe) }
-    let probed = unsafe avformat_find_stream_info(context, nil)
+    // What can be opened again may be looked at quickly first.
+    let isQuick = request.isCopied && port == nil
+    let probed = unsafe probe(context, isQuick: isQuick)
     guard probed >= 0, interruption.cause == nil else {
       unsafe close(context)
       throw DeviceAdvice.error(operation, interruption.cause ?? probed, format: request.format)
     }
+    if isQuick, unsafe streams(in: context).contains(where: { unsafe lacksSize($0) }) {
+      unsafe close(context)
+      var patient = request
+      patient.isCopied = false
+      return try unsafe open(patient, name, interruption, port)
+    }
     return unsafe context
-  }
-
-  /// MP4 tells where its packets begin, their times and the codec configuration. libav would read each of them all the
-  /// same, for what only a decoder wants to know: a tenth of what copying a file costs.
-  private static func needsNoParsing(_ raw: UnsafeMutablePointer<AVFormatContext>) -> Bool {
-    guard unsafe String(cString: raw.pointee.iformat.pointee.name).hasPrefix("mov,mp4") else { return false }
-    return unsafe (0..<Int(raw.pointee.nb_streams)).allSatisfy { index in
-      guard let parameters = unsafe raw.pointee.streams[index]?.pointee.codecpar else { return false }
-      return switch unsafe CodecID(parameters.pointee.codec_id) {
-      // Without the box that holds it, or with start codes in the packets, the configuration is in the packets.
-      case .h264, .hevc: unsafe parameters.pointee.extradata_size > 0 && parameters.pointee.extradata[0] == 1
-      case .aac: unsafe parameters.pointee.extradata_size > 0
-      default: false
-      }
-    }
-  }
-
-  /// What a live input has to show its format in, in bytes: a transport stream is kept in memory for so long, to go back.
-  private static let liveProbe = 1_000_000
-  /// The same for its tracks.
-  private static let probe = 5_000_000
-
-  /// Probing is bounded in bytes for all (the packets seen meanwhile wait in memory) and in time for live inputs.
-  private static func defaults(for request: InputRequest) -> [MediaOption] {
-    let isRealTime = LiveInput.isRealTime(scheme: request.url)
-    var defaults = [MediaOption("probesize", "\(isRealTime ? liveProbe : probe)")]
-    if isRealTime {
-      defaults += [MediaOption("analyzeduration", "1500000")]
-      // Datagrams that wait to be read, in packets of 188 bytes: 2.5 s of 6 Mb/s, where libav would take 7 and in time touch
-      // all of it: 5.4 MB. More waits behind the reader.
-      if request.url.lowercased().hasPrefix("udp:") { defaults += [MediaOption("fifo_size", "10000")] }
-    } else if request.format == nil, request.url != "-" {
-      // A track of a file may begin late.
-      defaults += [MediaOption("analyzeduration", "60000000")]
-    }
-    // 50 ms of stereo. PulseAudio would choose seconds, for which the picture then waits: 10 MB at 1080p.
-    if request.format == "pulse" { defaults += [MediaOption("fragment_size", "9600")] }
-    return defaults
   }
 
   /// An I/O context of ours stays (`AVFMT_FLAG_CUSTOM_IO`, which libav sets by itself); its port frees it.

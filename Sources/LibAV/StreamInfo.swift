@@ -54,14 +54,17 @@ package struct StreamInfo: Sendable {
       throw AVError(.allocate("codec parameters"), code: segrec_AVERROR_INVALIDDATA)
     }
     index = unsafe Int(stream.pointee.index)
-    parameters = try unsafe CodecParameters(copying: source)
+    let aspect = unsafe RationalTime(av_guess_sample_aspect_ratio(context, stream, nil))
+    // What the container says counts, and only the codec's is kept with its parameters.
+    parameters = try unsafe CodecParameters(copying: source) { copy in
+      if aspect.isKnown { unsafe copy.pointee.sample_aspect_ratio = aspect.raw }
+    }
     kind = parameters.kind
     codec = parameters.codec
     timeBase = unsafe RationalTime(stream.pointee.time_base)
     averageFrameRate = unsafe RationalTime(stream.pointee.avg_frame_rate)
     baseFrameRate = unsafe RationalTime(stream.pointee.r_frame_rate)
     frameRate = kind == .video ? unsafe RationalTime(av_guess_frame_rate(context, stream, nil)) : RationalTime(0, 0)
-    let aspect = unsafe RationalTime(av_guess_sample_aspect_ratio(context, stream, nil))
     sampleAspect = aspect.isKnown ? aspect : RationalTime(1, 1)
     startTime = unsafe optionalTime(stream.pointee.start_time)
     duration = unsafe optionalTime(stream.pointee.duration)
