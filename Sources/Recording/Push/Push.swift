@@ -12,6 +12,8 @@ final class Push: Sendable {
   private static let byteCapacity = 3 << 20
   /// For connecting, and for the receiver to take one packet.
   private static let timeout: Duration = .seconds(10)
+  /// Receivers that want nothing of this publisher hang up sooner.
+  private static let welcome = Duration.seconds(2)
   /// For what is still queued when the recording has ended.
   private static let grace: Duration = .seconds(2)
 
@@ -140,8 +142,12 @@ final class Push: Sendable {
         if isUp { meter.add { $0.pushOutages += 1 } }
         // An outage is told once, not with each attempt.
         if isUp || !wasDown {
+          // The protocol tells libav why, which does not listen.
+          let isRefused = isUp && ContinuousClock.now - began < Push.welcome
           log.warning(
-            "push-down", "\(error); the recording goes on, and sending is tried again", ["push": .text(name)])
+            "push-down",
+            "\(error)\(isRefused ? " at once, as where the stream key is refused" : ""); the recording goes on, and sending is tried again",
+            ["push": .text(name)])
         }
         _ = control.wait(timeout: wait) { $0.isClosing ? true : nil }
       }

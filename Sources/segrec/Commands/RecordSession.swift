@@ -125,7 +125,11 @@ struct RecordSession {
       // Whatever the reason: too slow, away, or never there.
       let sent = spokenDuration(.milliseconds(max(0, progress.ticks - notPushed(progress)) / 90))
       let missing = spokenDuration(.milliseconds(notPushed(progress) / 90))
-      parts.append("pushed \(sent), \(missing) not (\(counted(progress.pushOutages, "outage")))")
+      let isNothing = progress.pushed == 0 && progress.ticks > 0
+      parts.append(
+        isNothing
+          ? "nothing pushed: the live receiver was never reached"
+          : "pushed \(sent), \(missing) not (\(counted(progress.pushOutages, "outage")))")
     }
     var sent = 0
     var left = progress.segments

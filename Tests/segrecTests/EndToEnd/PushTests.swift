@@ -20,7 +20,7 @@ import Testing
       events { worker_connections 64; }
       rtmp { server { listen 127.0.0.1:\(port); application live {
         live on; record all; record_path \(root)/received; record_unique on;
-      } } }
+      } application closed { live on; deny publish all; } } }
       """
     try configuration.write(toFile: directory.file("nginx.conf"), atomically: true, encoding: .utf8)
     try FileManager.default.createDirectory(atPath: directory.file("received"), withIntermediateDirectories: true)
@@ -33,11 +33,11 @@ import Testing
     (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
   }
 
-  private func record(_ options: [String]) throws -> Program {
+  private func record(_ options: [String], application: String = "live") throws -> Program {
     try Program(
       segrecBinary,
       ["record", "--spool", directory.file("spool"), "--recording", "talk", "--segment-duration", "1s", "--realtime"]
-        + options + ["--push", "rtmp://127.0.0.1:\(port)/live/k3y-ABC"])
+        + options + ["--push", "rtmp://127.0.0.1:\(port)/\(application)/k3y-ABC"])
   }
 
   @Test func `a receiver that comes, dies and comes back costs the recording nothing`() throws {
@@ -81,6 +81,30 @@ import Testing
     }
     try whole.write(to: URL(fileURLWithPath: directory.file("whole.mp4")))
     #expect(try Media.stream(directory.file("whole.mp4"), "v")?.frames == ticks / 3600)
+  }
+
+  @Test(arguments: [true, false])
+  func `a receiver that never takes anything is told at the end, and the recording is whole`(isThere: Bool) throws {
+    let nginx = isThere ? try receiver() : nil
+    defer { nginx?.send(signal: SIGTERM) }
+    if isThere {
+      #expect(try eventually(within: 60) { try Program.tool("ss", ["-ltn"]).contains("127.0.0.1:\(port) ") })
+    }
+    let result = try record(
+      [
+        "--input-format", "lavfi", "--input", "testsrc2=size=320x180:rate=25", "--duration", "4s",
+      ], application: "closed"
+    ).wait()
+    #expect(result.status == 0, "\(result.errors)")
+    let last = try #require(result.errors.split(separator: "\n").last)
+    #expect(last.hasPrefix("recorded talk: 4.0 s"), "\(last)")
+    if isThere {
+      #expect(result.errors.contains("at once, as where the stream key is refused; the recording goes on"))
+    } else {
+      #expect(last.contains("nothing pushed: the live receiver was never reached"), "\(last)")
+    }
+    #expect(!result.errors.contains("k3y"), "\(result.errors)")
+    try expectWholeRecording()
   }
 
   @Test func `what is copied is sent as it is, from its first picture to its last`() throws {
