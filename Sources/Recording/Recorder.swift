@@ -65,7 +65,12 @@ package final class Recorder: Sendable {
       if session.wasStopped { return RecordingSummary(progress: session.meter.value, ending: .stopped) }
       throw error
     }
-    return try work(plan, lock)
+    do throws(RecordingError) {
+      return try work(plan, lock)
+    } catch {
+      if error.segments == 0 { removeNothing() }
+      throw error
+    }
   }
 
   /// Finishes what crashed recorders left: of this recording, which goes on, and of all others that nobody is at work on.
@@ -86,6 +91,14 @@ package final class Recorder: Sendable {
   }
 
   /// Nothing has been recorded, so nothing of it stays; what lay there before does.
+  private func removeNothing() {
+    do throws(StorageError) {
+      if let lock = try tree.tryLock(configuration.recording) { removeNothing(lock) }
+    } catch {
+      log.warning("spool", error.description)
+    }
+  }
+
   private func removeNothing(_ lock: consuming RecordingLock) {
     do throws(StorageError) {
       try tree.pruneEmpty(lock)

@@ -54,7 +54,7 @@ package struct RecordingError: Error, Equatable, Sendable, CustomStringConvertib
     kind =
       switch (error.kind, error.operation) {
       case (.outOfMemory, _): .system
-      case (.unknownOption, _): .usage
+      case (.unknownOption, _), (.unsupported, .openEncoder), (.invalidData, .openEncoder): .usage
       case (.notFound, .open), (.notFound, .read): .noInput
       case (.permissionDenied, .open), (.permissionDenied, .read): .denied
       case (.invalidData, _), (.noStreams, _): .badInput

@@ -37,6 +37,8 @@ import Testing
       ["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "no-such-encoder"], 64,
       "no-such-encoder"
     ),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "aac"], 64, "encoder aac"),
+    (["record", "--input-format", "lavfi", "--input", "testsrc2", "--encoder", "mpeg4"], 64, "encoder mpeg4"),
     (["record", "--input-format", "lavfi", "--input", "testsrc2", "--spool", "@/occupied"], 73, "occupied"),
     (["record", "--input-format", "lavfi", "--input", "testsrc2", "--upload", "ftp://host/"], 64, "--upload"),
     (
