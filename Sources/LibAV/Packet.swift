@@ -73,6 +73,9 @@ import CLibAV
     return try body(unsafe RawSpan(_unsafeBytes: bytes))
   }
 
+  /// A copy of the payload.
+  package var bytes: [UInt8] { unsafe Array(UnsafeBufferPointer(start: raw.pointee.data, count: byteCount)) }
+
   /// Forgets payload and properties, ready for the next read.
   package mutating func clear() { unsafe av_packet_unref(raw) }
 
@@ -91,11 +94,15 @@ import CLibAV
 
   /// Moves the payload into memory of its own, for a lender that wants its buffer back.
   package mutating func copyPayload() throws(AVError) {
+    try replacePayload(bytes)
+  }
+
+  /// Other bytes in place of the payload; all else stays.
+  package mutating func replacePayload(_ bytes: [UInt8]) throws(AVError) {
     var copy = try Packet()
-    var result = unsafe av_new_packet(copy.raw, raw.pointee.size)
-    if result >= 0 { result = unsafe av_packet_copy_props(copy.raw, raw) }
+    try copy.replaceBytes(bytes)
+    let result = unsafe av_packet_copy_props(copy.raw, raw)
     guard result >= 0 else { throw AVError(.allocate("a packet"), code: result) }
-    unsafe copy.raw.pointee.data.update(from: raw.pointee.data, count: byteCount)
     copy.streamIndex = streamIndex
     take(from: &copy)
   }

@@ -161,6 +161,74 @@ private func serving(_ bytes: Data) throws -> String {
   }
 }
 
+@Suite struct `Open groups of pictures without IDR pictures` {
+  private static let kinds = ["cabac=1", "cabac=0", "interlaced=1:tff=1", "slices=3", "b-pyramid=strict:weightp=2"]
+
+  private func full(_ kind: String, _ directory: TemporaryDirectory, _ name: String = "full.ts") throws -> String {
+    try source(
+      name, in: directory, seconds: 12,
+      [
+        "-c:v", "libx264", "-s", "160x96", "-g", "50", "-b:v", "300k", "-x264-params",
+        "open-gop=1:bframes=3:ref=4:keyint_min=50:scenecut=0:\(kind)", "-c:a", "aac",
+      ])
+  }
+
+  /// The stream is joined in its middle, and some of it is lost later.
+  @Test(arguments: kinds) func `a copy begins and goes on with pictures that decode, and all are the source's`(
+    kind: String
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let path = try full(kind, directory)
+    let original = Set(try Played(path).pictures.map(\.brightness))
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    var random = SeededRandom(5)
+    let start = bytes.count * 3 / 10 / 188 * 188
+    var joined = Data()
+    for packet in stride(from: start, to: bytes.count, by: 1316) {
+      let place = Double(packet) / Double(bytes.count)
+      if place > 0.6, place < 0.7, Int.random(in: 0..<8, using: &random) == 0 { continue }
+      joined += bytes[packet..<min(packet + 1316, bytes.count)]
+    }
+    try joined.write(to: URL(fileURLWithPath: path))
+    let recorded = try copy(path)
+    #expect(recorded.runs.count == 1 && recorded.summary?.progress.damaged ?? 0 > 5)
+    let counts = try recorded.decodeStrictly()
+    #expect(counts.pictures == counts.packets && counts.pictures > 40)
+    let played = try recorded.played()
+    #expect(played.videoPackets.first?.isKey == true)
+    #expect(played.pictures.allSatisfy { original.contains($0.brightness) })
+    #expect(abs((played.pictures.first?.time ?? 9) - (played.soundStart ?? -9)) < 0.05)
+  }
+
+  @Test func `any bytes are safe to number anew`() throws {
+    let directory = try TemporaryDirectory()
+    for (name, kind) in [("a.ts", Self.kinds[0]), ("b.mp4", Self.kinds[4])] {
+      let path = try full(kind, directory, name)
+      var random = SeededRandom(3)
+      var input = try MediaInput(InputRequest(url: path), interruption: Interruption())
+      let found = input.bestVideo
+      let stream = try #require(found)
+      let lengthSize = stream.extradata.first == 1 ? 4 : nil
+      var packet = try Packet()
+      var open: ClosedStart?
+      while try input.read(into: &packet) {
+        guard packet.streamIndex == stream.index else { continue }
+        var bytes = packet.bytes
+        var extradata = stream.extradata
+        for _ in 0..<20 {
+          bytes[Int.random(in: 0..<min(64, bytes.count), using: &random)] = .random(in: 0...255, using: &random)
+        }
+        extradata[Int.random(in: 0..<extradata.count, using: &random)] = .random(in: 0...255, using: &random)
+        var changed = ClosedStart(extradata: extradata, lengthSize: lengthSize)
+        _ = changed?.renumber(packet.bytes)
+        if open == nil { open = ClosedStart(extradata: stream.extradata, lengthSize: lengthSize) }
+        _ = open?.renumber(bytes)
+        _ = open?.renumber(Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))))
+      }
+    }
+  }
+}
+
 @Suite struct `Sources stored in an odd way` {
   /// All sound of the file lies behind all pictures.
   ///

@@ -25,6 +25,10 @@ final class CopyChain: TrackChain {
   private var hole: Int64 = 0
   private var silence: CodedSilence?
   private let damage = DamageCheck()
+  /// Decoding started at a picture that is no IDR picture, and those after it have their numbers changed.
+  private var closing: ClosedStart?
+  /// Nothing of the run has come yet.
+  private var isBeginning = true
   /// A hole up to this in the sound is one of its clock's, in ticks; a longer one is filled.
   private static let stretch: Int64 = 5400
 
@@ -52,9 +56,13 @@ final class CopyChain: TrackChain {
     // Before the other input began.
     if times.pts + (stream.kind == .audio ? times.duration : 1) <= 0 { return packet.clear() }
     try begin(times.run)
-    let kind = kind(of: packet)
+    var kind = kind(of: packet)
     let time = packet.timeBase.convert(times.dts, to: .ticks)
     guard try damage.isWhole(packet, kind, at: time, parameters, lengthSize: lengthSize) else {
+      session.meter.add { $0.damaged += 1 }
+      return packet.clear()
+    }
+    guard try close(&packet, &kind) else {
       session.meter.add { $0.damaged += 1 }
       return packet.clear()
     }
@@ -95,6 +103,31 @@ final class CopyChain: TrackChain {
     return true
   }
 
+  /// Makes a whole start of a picture at which decoding starts; false for one that cannot be read.
+  private func close(_ packet: inout Packet, _ kind: inout PictureKind) throws(RecordingError) -> Bool {
+    guard stream.codec == .h264 else { return true }
+    let starts = isBeginning || damage.hasResumed
+    isBeginning = false
+    if kind == .start || closing?.isOver ?? false { closing = nil }
+    if kind == .openStart, starts { closing = ClosedStart(extradata: parameters.extradata, lengthSize: lengthSize) }
+    guard closing != nil else { return true }
+    guard let changed = closing?.renumber(packet.bytes) else {
+      if kind == .openStart, starts { closing = nil }
+      return closing == nil
+    }
+    try media { () throws(AVError) in try packet.replacePayload(changed) }
+    if kind == .openStart, starts { kind = .start }
+    return true
+  }
+
+  /// Whether a recording can begin with a recovery point.
+  func canClose(_ packet: borrowing Packet) -> Bool {
+    guard stream.codec == .h264, var start = ClosedStart(extradata: parameters.extradata, lengthSize: lengthSize) else {
+      return false
+    }
+    return start.renumber(packet.bytes) != nil
+  }
+
   /// Where pictures are missing, the one before them lasts up to the next one. It would seem to be shown for longer than
   /// that, were it decoded as early as the missing ones wanted it.
   private func delayHeld(before next: borrowing Packet) {
@@ -112,6 +145,8 @@ final class CopyChain: TrackChain {
     isPatient = !session.meter.isLive
     damage.beginRun(isLive: session.meter.isLive)
     lastStart = 0
+    closing = nil
+    isBeginning = true
     let format = TrackFormat(parameters: parameters, frameRate: stream.frameRate)
     session.put(.begin(track: track, run: run, format))
   }

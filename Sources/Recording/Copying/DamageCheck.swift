@@ -28,6 +28,9 @@ final class DamageCheck {
   /// The packet at which decoding could start last, of stored pictures that do not tell how long they are.
   private var start: Packet?
 
+  /// The packet looked at last is the first after pictures that were left out.
+  private(set) var hasResumed = false
+
   /// Damage was seen lately.
   var isLikely: Bool { now < until }
 
@@ -54,6 +57,7 @@ final class DamageCheck {
     _ packet: borrowing Packet, _ kind: PictureKind, at time: Int64, _ parameters: CodecParameters, lengthSize: Int?
   ) throws(RecordingError) -> Bool {
     now = time
+    hasResumed = false
     let isVideo = parameters.kind == .video
     let isStart = kind == .start || kind == .openStart
     if isStart, !isLive, parameters.codec == .h264, lengthSize == nil {
@@ -76,6 +80,7 @@ final class DamageCheck {
     let pts = packet.pts ?? .max
     if isStart, goesByMarks ? isSkipping && !isDamaged : isSkipping || decoder == nil {
       leading = (kind == .openStart ? pts : .min, !isSkipping)
+      hasResumed = isSkipping
       isSkipping = false
       if !goesByMarks { decoder = try checking(packet, parameters, isStrict: true) }
     }

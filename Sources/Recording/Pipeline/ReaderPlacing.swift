@@ -139,7 +139,7 @@ extension Reader {
       case .openStart:
         // Some streams have no better place to start at than this.
         source.openStarts += 1
-        return source.stream.codec == .hevc || source.openStarts > 2
+        return source.stream.codec == .hevc || source.openStarts > 2 || !timeline.isOpen && copy.canClose(packet)
       case .skippedLeading, .other: return false
       }
     }
