@@ -49,11 +49,7 @@ final class PictureChain: TrackChain {
   }
 
   func take(_ packet: inout Packet, _ times: PlacedTimes) throws(RecordingError) {
-    if let run, times.run != run {
-      try drain(run)
-      // A live picture is shown on until it is told: what comes of the new run may be long in being decoded.
-      if isLive { _ = frames.put(.endOfRun) }
-    }
+    if let run, times.run != run { try drain(run) }
     if times.run != run {
       limit = session.limit(of: times.run)
       filled = 0

@@ -73,6 +73,8 @@ extension Reader {
         "\(name): \(Double(timeline.leftOut / 100_000) / 10) s of sound before the picture are left out",
         ["input": .text(name.description), "seconds": .number(Double(timeline.leftOut) / 1_000_000)])
     }
+    // A live picture is shown on until it is told, and what comes of the new run may be long in being decoded.
+    if isLive { for source in sources { try (source.chain as? PictureChain)?.endRun() } }
     for source in sources {
       source.end = 0
       source.filled = 0
