@@ -48,6 +48,14 @@ import Glibc
   package var pixelFormat: PixelFormat { unsafe PixelFormat(rawValue: raw.pointee.format) }
   package var sampleAspect: RationalTime { unsafe RationalTime(raw.pointee.sample_aspect_ratio) }
   package var isInterlaced: Bool { unsafe raw.pointee.interlaced_frame != 0 }
+  /// How it is turned for display, where the bitstream says so (H.264 §D.1.27, H.265 §D.2.17).
+  package var rotation: Rotation? {
+    guard let data = unsafe av_frame_get_side_data(raw, AV_FRAME_DATA_DISPLAYMATRIX), unsafe data.pointee.size >= 36
+    else {
+      return nil
+    }
+    return unsafe Rotation(matrix: Array(UnsafeBufferPointer(start: data.pointee.data, count: 36)))
+  }
   package var isKey: Bool { unsafe raw.pointee.key_frame != 0 }
   /// Its bits made no sense to the decoder. That what it refers to was missing does not count.
   package var isDamaged: Bool { unsafe raw.pointee.decode_error_flags & ~FF_DECODE_ERROR_MISSING_REFERENCE != 0 }

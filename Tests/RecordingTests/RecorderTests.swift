@@ -110,6 +110,25 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect((picture.width, picture.height) == (90, 160))
   }
 
+  @Test func `pictures that the bitstream turns come out upright, from the first or from the middle`() throws {
+    let directory = try TemporaryDirectory()
+    let turn = ["-bsf:v", "h264_metadata=display_orientation=insert:rotate=90"]
+    let white = "color=c=white:s=160x90:r=25:d=2"
+    let plain = try Generated.file("plain.h264", in: directory, white, ["-c:v", "libx264", "-bf", "0"])
+    let turned = try Generated.file("turned.h264", in: directory, white, ["-c:v", "libx264", "-bf", "0"] + turn)
+    let first = try #require(try Recorded(turned).played().pictures.first)
+    #expect((first.width, first.height) == (90, 160))
+    let both = directory.file("both.h264")
+    let parts = try [plain, turned, plain].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+    try parts.reduce(Data(), +).write(to: URL(fileURLWithPath: both))
+    let pictures = try Recorded(both).played().pictures
+    #expect(pictures.count == 150)
+    #expect((pictures[0].width, pictures[0].height) == (160, 90))
+    // An upright white picture takes 50 of 160 columns between black.
+    let isTurned = pictures.map { $0.brightness < 120 }
+    #expect(isTurned == (0..<150).map { (50..<100).contains($0) })
+  }
+
   @Test func `a size is kept to, with the aspect where one side is free`() throws {
     for (size, expected) in [
       (RecordingConfiguration.Size(width: 80, height: nil), (80, 46)), (.init(width: nil, height: 180), (320, 180)),

@@ -18,6 +18,8 @@ final class PictureChain: TrackChain {
   private var graph: FilterGraph?
   private var form: FilterInput?
   private var rotation: Rotation
+  /// The same, as the container has it.
+  private var contained: Rotation
   /// What came while the input was being looked at comes all at once, and so does not count as too much.
   private static let settling: Duration = .seconds(3)
   private var opened = ContinuousClock.now
@@ -42,6 +44,7 @@ final class PictureChain: TrackChain {
     self.outputFormat = outputFormat
     self.side = side
     rotation = stream.rotation
+    contained = rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     watch = DecodeWatch(patience: isLive ? session.configuration.inputTimeout : nil)
     frame = try media { () throws(AVError) in try Frame() }
@@ -55,10 +58,7 @@ final class PictureChain: TrackChain {
       filled = 0
     }
     run = times.run
-    if let turned = packet.newRotation, turned != rotation {
-      rotation = turned
-      form = nil
-    }
+    if let turned = packet.newRotation { contained = turned }
     if let time = watch.take(at: .now) { throw .undecodable(decoder.name, for: time) }
     do throws(AVError) {
       try decoder.send(packet)
@@ -94,6 +94,7 @@ final class PictureChain: TrackChain {
     opened = .now
     self.stream = stream
     rotation = stream.rotation
+    contained = rotation
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     watch.forget()
   }
@@ -141,7 +142,18 @@ final class PictureChain: TrackChain {
     return false
   }
 
+  /// What the bitstream says of a picture holds for those that follow, up to the next key frame, and only where the
+  /// container says nothing: cameras that say both mean the same turn.
+  private var turned: Rotation {
+    contained != .none ? contained : frame.rotation ?? (frame.isKey ? .none : rotation)
+  }
+
   private func filter(_ run: Int) throws(RecordingError) {
+    let turned = turned
+    if turned != rotation {
+      rotation = turned
+      form = nil
+    }
     // Demuxers give half of it: the duration of a field.
     if frame.isInterlaced { frame.duration = 0 }
     if frame.isInterlaced && !isInterlaced {
