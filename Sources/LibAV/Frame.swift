@@ -50,11 +50,8 @@ import Glibc
   package var isInterlaced: Bool { unsafe raw.pointee.interlaced_frame != 0 }
   /// How it is turned for display, where the bitstream says so (H.264 §D.1.27, H.265 §D.2.17).
   package var rotation: Rotation? {
-    guard let data = unsafe av_frame_get_side_data(raw, AV_FRAME_DATA_DISPLAYMATRIX), unsafe data.pointee.size >= 36
-    else {
-      return nil
-    }
-    return unsafe Rotation(matrix: Array(UnsafeBufferPointer(start: data.pointee.data, count: 36)))
+    let data = unsafe av_frame_get_side_data(raw, AV_FRAME_DATA_DISPLAYMATRIX)
+    return unsafe Rotation(data?.pointee.data, size: data?.pointee.size ?? 0)
   }
   package var isKey: Bool { unsafe raw.pointee.key_frame != 0 }
   /// Its bits made no sense to the decoder. That what it refers to was missing does not count.

@@ -29,6 +29,12 @@ package struct Rotation: Hashable, Sendable {
     return filters.isEmpty ? nil : filters.joined(separator: ",")
   }
 
+  /// From side data of libav's; nil where it is no display matrix.
+  init?(_ data: UnsafePointer<UInt8>?, size: Int) {
+    guard let data = unsafe data, size >= 36 else { return nil }
+    self = unsafe Rotation(matrix: Array(UnsafeBufferPointer(start: data, count: 36)))
+  }
+
   /// From nine native-endian 32-bit numbers, as libav keeps a display matrix.
   init(matrix bytes: [UInt8]) {
     guard bytes.count >= 36 else {

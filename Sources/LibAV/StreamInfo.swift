@@ -70,10 +70,7 @@ package struct StreamInfo: Sendable {
     duration = unsafe optionalTime(stream.pointee.duration)
     isAttachedPicture = unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
     var size = 0
-    if let matrix = unsafe av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 {
-      rotation = unsafe Rotation(matrix: Array(UnsafeBufferPointer(start: matrix, count: 36)))
-    } else {
-      rotation = .none
-    }
+    let matrix = unsafe av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size)
+    rotation = unsafe Rotation(matrix, size: size) ?? .none
   }
 }
