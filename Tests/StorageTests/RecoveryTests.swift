@@ -57,6 +57,35 @@ import Testing
     #expect(names() == [segment(0), "1.end", "init.mp4"].sorted())
   }
 
+  /// Chunks of a second that a kill left in `main` and in `mic`, and those that are kept of each.
+  @Test(arguments: [
+    // One chunk more is a kill between two writes; nothing of a first second is kept either.
+    ([4, 5], [4, 4]), ([5, 4], [4, 4]), ([4, 3], [3, 3]), ([3, 4], [3, 3]), ([1, 0], [0, 0]), ([0, 1], [0, 0]),
+    // Two more are something else, and no cut of one makes them alike.
+    ([5, 3], [5, 3]), ([2, 0], [2, 0]), ([5, 5], [5, 5]),
+  ])
+  func `renditions of a killed recorder end together`(left: [Int], kept: [Int]) throws {
+    let mic = RunKey(
+      recording: Scene.recording, rendition: try #require(RenditionName("mic")), run: scene.key.run)
+    for (key, chunks) in zip([scene.key, mic], left) {
+      try put("init.mp4", scene.initSection, key)
+      for number in 0..<Scene.segments {
+        let held = min(3, chunks - 3 * number)
+        if held == 3 {
+          try put(segment(number), scene.segment(number), key)
+        } else if held >= 0 {
+          try put(partial(number), (0..<held).flatMap { scene.chunk(number, $0) }, key)
+        }
+      }
+    }
+    let report = try recover()
+    #expect(report.problems == [])
+    for (key, chunks) in zip([scene.key, mic], kept) {
+      let held = names(of: key).compactMap { SegmentName($0) }.reduce(0) { $0 + Int($1.ticks / Scene.chunkTicks) }
+      #expect(held == chunks, "\(key)")
+    }
+  }
+
   @Test(arguments: [true, false])
   func `after a power cut a chunk with a hole of zeros is not whole`(restarted: Bool) throws {
     let chunks = (0..<3).map { index in

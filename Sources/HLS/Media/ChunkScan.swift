@@ -10,6 +10,8 @@ package struct ChunkScan: Sendable {
 
   /// Bytes from the start of the file to the end of the last whole chunk: where salvage may cut.
   package private(set) var wholeLength: UInt64 = 0
+  /// The same without the last whole chunk, and how long the segment would be then, in 90 kHz ticks.
+  package private(set) var withoutLast: (length: UInt64, ticks: Int64) = (0, 0)
   /// Whole chunks so far.
   package private(set) var wholeChunks = 0
   /// Bytes fed or skipped so far, up to the point where the scan stopped.
@@ -142,6 +144,7 @@ package struct ChunkScan: Sendable {
   private mutating func finishChunk() {
     guard let fragments = pending else { return }
     pending = nil
+    withoutLast = (wholeLength, tracks.ticks)
     for (index, fragment) in fragments where fragment.samples > 0 {
       if var span = spans[index] {
         span.add(fragment)

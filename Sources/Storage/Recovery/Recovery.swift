@@ -30,7 +30,8 @@ extension Tree {
     _ lock: borrowing RecordingLock, closingWith kind: MarkerName.Kind, now: WallClockTime
   ) throws(StorageError) -> RecoveryReport {
     var report = RecoveryReport()
-    for rendition in try renditions(of: lock.recording) {
+    let renditions = try renditions(of: lock.recording)
+    for rendition in renditions {
       let runs = try runs(of: lock.recording, rendition: rendition)
       if let newest = runs.last {
         do throws(StorageError) {
@@ -43,7 +44,7 @@ extension Tree {
       for run in runs {
         let key = RunKey(recording: lock.recording, rendition: rendition, run: run)
         do throws(StorageError) {
-          try recover(key, closingWith: run == runs.last ? kind : .next, &report)
+          try recover(key, closingWith: run == runs.last ? kind : .next, beside: renditions, &report)
         } catch {
           report.problems.append(error)
         }
@@ -70,8 +71,35 @@ extension Tree {
     try RunWriter.sync(run)
   }
 
+  /// Where the first of a run's other renditions ends that a recorder left; nil without one.
+  ///
+  /// A kill between two writes leaves a chunk more of one rendition than of another: a second of picture without the
+  /// sound that belongs to it, and the like, which no playlist can make good.
+  private func end(beside key: RunKey, in renditions: [RenditionName]) -> WallClockTime? {
+    renditions.filter { $0 != key.rendition }.compactMap { rendition in
+      let other = RunKey(recording: key.recording, rendition: rendition, run: key.run)
+      do throws(StorageError) {
+        let state = try state(of: other)
+        let salvage = Salvage(key: other, directory: try storage { () throws(SystemError) in try directory(of: other) })
+        let partials = state.temporaryNames.compactMap { PartialSegmentName($0) }
+        for partial in partials where !state.isClosed {
+          if let scan = try salvage.scan(partial), scan.tracks.ticks > 0 {
+            return partial.start.advanced(byTicks: scan.tracks.ticks)
+          }
+        }
+        if let last = state.allSegments.last { return last.start.advanced(byTicks: last.ticks) }
+        // What came before a later segment has been cleaned away.
+        return partials.allSatisfy { $0.sequence == 0 } ? key.run.start : nil
+      } catch {
+        // Told where that rendition itself is recovered.
+        return nil
+      }
+    }.min()
+  }
+
   private func recover(
-    _ key: RunKey, closingWith kind: MarkerName.Kind, _ report: inout RecoveryReport
+    _ key: RunKey, closingWith kind: MarkerName.Kind, beside renditions: [RenditionName],
+    _ report: inout RecoveryReport
   ) throws(StorageError) {
     let state = try state(of: key)
     let directory = try storage { () throws(SystemError) in try self.directory(of: key) }
@@ -83,7 +111,9 @@ extension Tree {
       // The recorder had committed all before the one it was writing, wherever those are now.
       count = max(count, partial.sequence)
       do throws(StorageError) {
-        if !taken.contains(partial.sequence), !state.isClosed, let name = try salvage.finish(partial) {
+        if !taken.contains(partial.sequence), !state.isClosed,
+          let name = try salvage.finish(partial, with: end(beside: key, in: renditions))
+        {
           count = max(count, name.sequence + 1)
           report.salvaged.append(EntryPath(key: key, entry: .segment(name)))
           continue

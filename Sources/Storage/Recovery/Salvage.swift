@@ -8,18 +8,22 @@ struct Salvage {
 
   /// Cuts an unfinished segment after its last whole chunk and commits it.
   ///
+  /// - Parameter end: where another rendition of the run ends. The last chunk goes as well where both then end together,
+  ///   to within half of it; where they would not, nothing is gained by that.
   /// - Returns: the segment's name; nil when nothing whole is in it. Its temporary file is there still then.
-  func finish(_ partial: PartialSegmentName) throws(StorageError) -> SegmentName? {
-    guard let initSection = try initSection() else { return nil }
-    let file = try storage { () throws(SystemError) in try directory.openForReading(partial.description) }
-    let scan = try scan(file, initSection)
-    let ticks = scan.tracks.ticks
-    guard scan.wholeLength > 0, ticks > 0 else { return nil }
+  func finish(_ partial: PartialSegmentName, with end: WallClockTime?) throws(StorageError) -> SegmentName? {
+    guard let scan = try scan(partial) else { return nil }
+    var (length, ticks) = (scan.wholeLength, scan.tracks.ticks)
+    if let end {
+      let beyond = partial.start.advanced(byTicks: scan.withoutLast.ticks).milliseconds - end.milliseconds
+      if abs(beyond) * 180 < ticks - scan.withoutLast.ticks { (length, ticks) = scan.withoutLast }
+    }
+    guard length > 0, ticks > 0 else { return nil }
     let name = SegmentName(sequence: partial.sequence, start: partial.start, ticks: ticks)
     // The same steps as for any other segment, on a file that exists already.
     do throws(SystemError) {
       let file = try directory.openForWriting(partial.description)
-      try file.truncate(to: Int64(scan.wholeLength))
+      try file.truncate(to: Int64(length))
       try file.sync()
       try file.close()
     } catch {
@@ -30,6 +34,13 @@ struct Salvage {
     }
     try RunWriter.sync(directory)
     return name
+  }
+
+  /// What is whole of an unfinished segment; nil without an init section.
+  func scan(_ partial: PartialSegmentName) throws(StorageError) -> ChunkScan? {
+    guard let initSection = try initSection() else { return nil }
+    let file = try storage { () throws(SystemError) in try directory.openForReading(partial.description) }
+    return try scan(file, initSection)
   }
 
   /// The run's init section; nil when there is none, and then nothing can be decoded.
