@@ -128,6 +128,25 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     #expect(feed.placed[0][4].pts - feed.placed[0][4].dts < 100_000, "a cut lies where its picture is shown")
   }
 
+  /// Pictures with a reordering of two, beside sound; some of the pictures' times are wrong.
+  @Test(
+    arguments: [(0, -90_000), (0, 90_000), (-90_000, -90_000), (-450_000, -450_000), (-45_100, -45_100)],
+    [1, 30, 600])
+  func `pictures that leap alone for a while are where they were afterwards`(by: (pts: Int64, dts: Int64), count: Int) {
+    var feed = Feed([video, soundTicks], .streamed)
+    for n in 0..<Int64(1200) {
+      let isWrong = (300..<300 + count).contains(Int(n))
+      feed.place(
+        n * 3600 + (isWrong ? by.dts : 0), pts: n * 3600 + 7200 + (isWrong ? by.pts : 0), key: n % 25 == 0, track: 0)
+      for m in 0..<2 { feed.place(n * 3600 + 7200 + Int64(m) * 1800, track: 1) }
+    }
+    feed.finish()
+    #expect(feed.timeline.run == 0 && feed.placed[0].count == 1200)
+    #expect(feed.placed[0].last?.pts == 1199 * 3600 && feed.placed[1].last?.pts == 1199 * 3600 + 1800)
+    if by.pts == 0 { #expect(feed.placed[0].map(\.pts) == (0..<1200).map { Int64($0) * 3600 }) }
+    for index in 1..<1200 { #expect(feed.placed[0][index].dts > feed.placed[0][index - 1].dts) }
+  }
+
   @Test func `leading pictures of an open group go, reordered ones stay`() {
     var feed = Feed([copiedVideo], .stored)
     feed.place(0, pts: 7200)

@@ -96,6 +96,10 @@ package struct Timeline: Sendable {
       return openIfReady()
     }
     if tracks[index].hasJumped {
+      if split == nil, tracks[index].isBack(with: packet) {
+        tracks[index].hasJumped = false
+        return moveOn(index) + [accept(packet, index)] + settleJump()
+      }
       tracks[index].held.append(packet)
       return settleJump()
     }
@@ -107,6 +111,7 @@ package struct Timeline: Sendable {
       // The run was begun without it, and the tracks of a run do not change.
       if policy.jumpsBeginRuns, tracks.count > 1 { return begin(with: packet, index) }
     }
+    if tracks[index].held.isEmpty { tracks[index].comeBack(with: packet) }
     if tracks[index].held.isEmpty, tracks[index].fits(packet, policy) {
       let answer = [accept(packet, index)]
       return tracks.contains(where: \.hasJumped) ? answer + settleJump() : answer

@@ -33,6 +33,8 @@ struct TimelineTrackState: Sendable {
   private var lastArrival: Duration?
   /// Source's time of the run's origin.
   private var offset: Int64 = 0
+  /// By how much it was changed because this track alone leapt.
+  private var moved: Int64 = 0
   private var lastDTS: Int64?
   private var lastPTS: Int64?
   private var firstPTS: Int64?
@@ -76,12 +78,18 @@ struct TimelineTrackState: Sendable {
     let duration = times.duration > 0 && isPossible(times.duration) ? times.duration : info.usualDuration
     let presented = times.pts.flatMap { isPossible($0) ? $0 : nil }
     let decoded = times.dts.flatMap { isPossible($0) ? $0 : nil }
-    let dts: Int64
+    var dts: Int64
     var pts: Int64
     if let decoded {
       dts = unwrapper.unwrap(decoded)
       if let presented {
         pts = unwrapper.align(pts: presented, raw: decoded, unwrapped: dts)
+        // Presentation goes on where decoding goes back or comes too late: only the decode time is wrong.
+        if let lastSeen, dts < lastSeen - duration || dts > pts,
+          pts >= lastSeen - duration, pts <= lastSeen + ticks(milliseconds: 1000)
+        {
+          dts = min(pts, lastSeen)
+        }
         if let delay, delay != pts - dts { delayVaries = true }
         delay = pts - dts
       } else {
@@ -118,6 +126,7 @@ struct TimelineTrackState: Sendable {
 
   mutating func begin(at offset: Int64) {
     self.offset = offset
+    moved = 0
     expected = nil
     lastDTS = nil
     lastPTS = nil
@@ -169,7 +178,28 @@ struct TimelineTrackState: Sendable {
   /// Makes `packet` follow the one placed last, and all after it.
   mutating func shift(to packet: HeldTimes?) {
     guard let packet, let expected else { return }
+    moved += packet.dts - expected
     offset += packet.dts - expected
+  }
+
+  /// True when the clock of the packet is the one before that of the held packets.
+  func isBack(with packet: HeldTimes) -> Bool {
+    guard let expected, let first = held.first, let last = held.last else { return false }
+    let next = last.dts + last.duration
+    let back = abs(packet.dts - expected - (next - first.dts))
+    return back < abs(packet.dts - next) && back <= ticks(milliseconds: 100)
+  }
+
+  /// A track that leapt alone, and was moved on, is on its clock again from this packet on: what follows lies where it
+  /// would have without the leap.
+  mutating func comeBack(with packet: HeldTimes) {
+    guard moved != 0, let expected else { return }
+    let away = packet.dts - expected
+    guard abs(away + moved) < abs(away), abs(away + moved) <= ticks(milliseconds: 100) else { return }
+    offset -= moved
+    placed -= moved
+    self.expected = expected - moved
+    moved = 0
   }
 
   mutating func place(_ packet: HeldTimes, run: Int) -> (placement: Placement, wasRepaired: Bool) {
