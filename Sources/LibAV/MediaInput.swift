@@ -260,7 +260,7 @@ package struct InputRequest: Sendable {
       unsafe close(context)
       throw DeviceAdvice.error(operation, interruption.cause ?? probed, format: request.format)
     }
-    if isQuick, unsafe streams(in: context).contains(where: { unsafe lacksSize($0) }) {
+    if isQuick, unsafe streams(in: context).contains(where: { unsafe isUntold($0, in: context) }) {
       unsafe close(context)
       var patient = request
       patient.isCopied = false

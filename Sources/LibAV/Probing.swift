@@ -32,13 +32,14 @@ extension MediaInput {
   ///
   /// - Parameter isQuick: the pictures are copied. libav would decode seven of H.264 to learn how many are reordered, for
   ///   8 MB more at 1080p than copying takes later. Packets of a transport stream say both when they are decoded and when
-  ///   they are shown, so of them one will do.
+  ///   they are shown, and in Matroska the header often says it, so of them one picture will do. FLV would be another, but
+  ///   libav knows of no track of it before it has read on, and takes options for known ones only.
   static func probe(_ raw: Context, isQuick: Bool) -> Int32 {
     if unsafe raw.pointee.probesize == Int64(liveProbe) { unsafe raw.pointee.probesize = Int64(mostProbed) }
     let streams = unsafe streams(in: raw)
     var options = unsafe [OpaquePointer?](repeating: nil, count: streams.count)
     defer { for index in unsafe options.indices { unsafe av_dict_free(&options[index]) } }
-    if isQuick, unsafe String(cString: raw.pointee.iformat.pointee.name) == "mpegts" {
+    if isQuick, unsafe name(of: raw) == "mpegts" || isMatroska(raw) {
       for index in unsafe streams.indices where unsafe codec(of: streams[index]) == .h264 {
         unsafe av_dict_set(&options[index], "skip_frame", "nokey", 0)
       }
@@ -46,15 +47,20 @@ extension MediaInput {
     return unsafe avformat_find_stream_info(raw, &options)
   }
 
-  /// A film of H.264 in which there was nothing that decoding starts at (periodic intra refresh).
-  static func lacksSize(_ stream: Stream) -> Bool {
-    unsafe codec(of: stream) == .h264 && stream.pointee.codecpar.pointee.width == 0
+  /// A film of H.264 of which one picture does not tell enough: there was none that decoding starts at (periodic intra
+  /// refresh), or packets say only when they are shown, and nothing says how many pictures are reordered.
+  static func isUntold(_ stream: Stream, in raw: Context) -> Bool {
+    guard unsafe codec(of: stream) == .h264 else { return false }
+    let parameters = unsafe stream.pointee.codecpar.pointee
+    // Baseline has no B-frames.
+    let isInOrder = unsafe parameters.video_delay > 0 || parameters.profile & 0xFF == FF_PROFILE_H264_BASELINE
+    return unsafe parameters.width == 0 || isMatroska(raw) && !isInOrder
   }
 
   /// MP4 tells where its packets begin, their times and the codec configuration. libav would read each of them all the
   /// same, for what only a decoder wants to know: a tenth of what copying a file costs.
   static func needsNoParsing(_ raw: Context) -> Bool {
-    guard unsafe String(cString: raw.pointee.iformat.pointee.name).hasPrefix("mov,mp4") else { return false }
+    guard unsafe name(of: raw).hasPrefix("mov,mp4") else { return false }
     return unsafe streams(in: raw).allSatisfy { stream in
       let parameters = unsafe stream.pointee.codecpar.pointee
       return switch unsafe codec(of: stream) {
@@ -93,6 +99,10 @@ extension MediaInput {
   static func streams(in raw: Context) -> [Stream] {
     unsafe (0..<Int(raw.pointee.nb_streams)).compactMap { unsafe raw.pointee.streams[$0] }
   }
+
+  private static func isMatroska(_ raw: Context) -> Bool { unsafe name(of: raw).hasPrefix("matroska") }
+
+  private static func name(of raw: Context) -> String { unsafe String(cString: raw.pointee.iformat.pointee.name) }
 
   private static func codec(of stream: Stream) -> CodecID { unsafe CodecID(stream.pointee.codecpar.pointee.codec_id) }
 }
