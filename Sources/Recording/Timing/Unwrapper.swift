@@ -1,9 +1,10 @@
 import LibAV
 
-/// Makes a track's counter endless: MPEG-TS counts 33 bits, RTP and FLV 32 (ISO 13818-1 §2.4.3.6, RFC 3550 §5.1).
+/// Makes a track's counter endless: MPEG-TS counts 33 bits, RTP and FLV 32 (ISO 13818-1 §2.4.3.6, RFC 3550 §5.1), and
+/// libav writes 31 of FLV's.
 struct Unwrapper: Sendable {
   /// Counters that wrap, in ticks.
-  static let periods: [Int64] = [1 << 33, 1 << 32]
+  static let periods: [Int64] = [1 << 33, 1 << 32, 1 << 31]
 
   /// How far from the time before a wrapped value may lie, in ticks: a minute.
   private let window: Int64
