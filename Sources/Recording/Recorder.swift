@@ -156,6 +156,9 @@ package final class Recorder: Sendable {
     }
     let ending: RecordingSummary.Ending =
       session.wasStopped ? .stopped : plan.readers.contains(where: \.hasReachedLimit) ? .durationReached : .inputEnded
+    if ending == .inputEnded, progress.segments == 0, progress.lost == 0, let name = plan.readers.first?.name {
+      throw RecordingError(.badInput, "\(name) has ended, and nothing in it could be decoded")
+    }
     return RecordingSummary(progress: progress, ending: ending)
   }
 

@@ -12,6 +12,9 @@ import Testing
     var generator = SystemRandomNumberGenerator()
     let noise = (0..<65_536).map { _ in UInt8.random(in: 0...255, using: &generator) }
     try Data(noise).write(to: URL(fileURLWithPath: directory.file("noise.mp4")))
+    // A header that promises sound, and no sample.
+    let silent = [UInt8]("RIFF$\0\0\0WAVEfmt \u{10}\0\0\0\u{1}\0\u{1}\0".utf8) + [0x40, 0x1F, 0, 0, 0x80, 0x3E, 0, 0]
+    try Data(silent + [2, 0, 16, 0] + "data\0\0\0\0".utf8).write(to: URL(fileURLWithPath: directory.file("silent.wav")))
     try Data("x".utf8).write(to: URL(fileURLWithPath: directory.file("occupied")))
   }
 
@@ -20,6 +23,7 @@ import Testing
     (["record", "--input", "@/missing.mp4"], 66, "missing.mp4"),
     (["record", "--input", "@/empty.mp4"], 65, "empty.mp4"),
     (["record", "--input", "@/noise.mp4"], 65, "noise.mp4"),
+    (["record", "--input", "@/silent.wav"], 65, "silent.wav"),
     (["record", "--input", "@"], 65, "@"),
     (["record"], 64, "--input"),
     (["record", "--input-format", "x11grab", "--input", ":64999"], 69, "Cannot open display :64999"),
