@@ -75,6 +75,8 @@ package struct RecordingConfiguration: Sendable {
   /// Bits per second; nil chooses by size and rate.
   package var videoBitRate: Int64?
   package var size: Size?
+  /// Of a picture that was asked for, in pixels.
+  static let longestSide = 8192
   /// Qualities to encode, highest first, each side once: `main` and a rendition for each of the others. Empty: one, as
   /// large as the picture.
   package var ladder: [Rung] = []
@@ -169,7 +171,9 @@ package struct RecordingConfiguration: Sendable {
     if !(8_000...512_000).contains(audioBitRate) { try refuse("--audio-bitrate must be 8k to 512k") }
     if let size {
       for side in [size.width, size.height] {
-        if let side, !(16...8192).contains(side) { try refuse("--size must be 16 to 8192 on each side") }
+        if let side, !(16...Self.longestSide).contains(side) {
+          try refuse("--size must be 16 to \(Self.longestSide) on each side")
+        }
       }
       if size.width == nil && size.height == nil { try refuse("--size needs at least one side") }
       if video == .copy { try refuse("--size needs encoding, so --video copy is impossible with it") }

@@ -439,6 +439,13 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
           $0.video = .copy; $0.size = .init(width: 100, height: nil)
         }
       ),
+      ("--size makes this picture 10922x8192", { $0.size = .init(width: nil, height: 8192) }),
+      (
+        "--watermark",
+        {
+          $0.watermark.text = "x"; $0.watermark.margin = 240
+        }
+      ),
       ("--encoder", { $0.encoder = "nonesuch" }),
       ("--segment-duration", { $0.segmentTicks = 1 }),
       (
