@@ -15,6 +15,14 @@ extension Frame {
     return head
   }
 
+  /// Lets go of what lasts longer than `duration` says, where that is more than its unit rounds away.
+  package mutating func dropPadding() {
+    let samples = RationalTime(1, Int32(sampleRate))
+    let kept = timeBase.convert(duration, to: samples)
+    guard kept > 0, kept + timeBase.convert(2, to: samples) < Int64(sampleCount) else { return }
+    unsafe raw.pointee.nb_samples = Int32(kept)
+  }
+
   /// The samples of one channel of planar floats; empty when it is other sound.
   package func floats(ofChannel channel: Int) -> [Float] {
     guard sampleFormat == .floatPlanar, channel >= 0, channel < channels,

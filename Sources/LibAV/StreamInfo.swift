@@ -15,6 +15,8 @@ package struct StreamInfo: Sendable {
   package private(set) var frameRate: RationalTime
   /// The header tells a lower rate than the pictures have, and with it that each lasts too long.
   package private(set) var tellsWrongDurations = false
+  /// The container stores how long each packet lasts (MP4): what sound decodes to beyond that is padding.
+  package let tellsPadding: Bool
   /// Pixel shape; 1/1 where nothing is said.
   package let sampleAspect: RationalTime
   package let rotation: Rotation
@@ -65,6 +67,7 @@ package struct StreamInfo: Sendable {
     averageFrameRate = unsafe RationalTime(stream.pointee.avg_frame_rate)
     baseFrameRate = unsafe RationalTime(stream.pointee.r_frame_rate)
     frameRate = kind == .video ? unsafe RationalTime(av_guess_frame_rate(context, stream, nil)) : RationalTime(0, 0)
+    tellsPadding = unsafe String(cString: context.pointee.iformat.pointee.name).hasPrefix("mov")
     sampleAspect = aspect.isKnown ? aspect : RationalTime(1, 1)
     startTime = unsafe optionalTime(stream.pointee.start_time)
     duration = unsafe optionalTime(stream.pointee.duration)

@@ -61,6 +61,21 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     #expect(feed.placed[1].first?.pts == -2112, "a decoder wants what comes before")
   }
 
+  @Test func `a run begins with what is shown first, and what an edit hides is decoded before it`() {
+    var feed = Feed([video, sound], .stored)
+    for n in 0..<10 {
+      feed.take(
+        feed.timeline.place(
+          SourceTimes(pts: Int64(n - 4) * 3600, dts: Int64(n - 4) * 3600, isKey: n == 0, isHidden: n < 4), track: 0))
+      if n == 2 { feed.take(feed.timeline.place(SourceTimes(pts: 0, dts: 0), track: 1)) }
+      #expect(feed.placed[0].isEmpty == (n < 4), "what is hidden tells no origin")
+    }
+    feed.finish()
+    #expect(feed.placed[0].first?.pts == -4 * 3600)
+    #expect(feed.placed[0].count == 10)
+    #expect(feed.placed[1].first?.pts == 0)
+  }
+
   @Test func `a copied run begins with its first key frame and drops what comes before in either track`() {
     var feed = Feed(
       [
@@ -159,7 +174,7 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     #expect(feed.dropped[0] == 1)
   }
 
-  @Test(arguments: [Int64(1) << 33, 1 << 32], [1, 2])
+  @Test(arguments: [Int64(1) << 33, 1 << 32, 1 << 31], [1, 2])
   func `counters that wrap go on`(period: Int64, reorder: Int64) {
     var feed = Feed([video, soundTicks], .streamed)
     let start = period - 5 * 90_000

@@ -64,6 +64,16 @@ extension Reader {
     }
     let stream = source.stream
     var times = SourceTimes(pts: packet.pts, dts: packet.dts, duration: packet.duration, isKey: isStart(packet, source))
+    if packet.isDiscarded {
+      // Copied pictures are all shown: nothing in a segment could say otherwise.
+      times.isHidden = !(stream.kind == .video && source.chain is CopyChain)
+      if !times.isHidden, !source.hasPackets {
+        session.log.warning(
+          "source",
+          "\(name): the picture is copied from the key frame before its edit on; --video h264 begins with the edit",
+          ["input": .text(name.description)])
+      }
+    }
     if stream.kind == .video {
       // AVI tells the duration of a field; Matroska tells no decode times, and libav's guesses leap where pictures are rare.
       if times.pts == nil || stream.tellsWrongDurations { times.duration = 0 }

@@ -39,6 +39,7 @@ final class SoundSource {
 
   private let meter: Meter
   private var decoder: Decoder
+  private var tellsPadding: Bool
   private var watch: DecodeWatch
   private var resampler: FilterGraph?
   private var form: FilterInput?
@@ -52,6 +53,7 @@ final class SoundSource {
   init(stream: StreamInfo, meter: Meter, patience: Duration? = nil) throws(RecordingError) {
     self.meter = meter
     watch = DecodeWatch(patience: patience)
+    tellsPadding = stream.tellsPadding
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
     frame = try media { () throws(AVError) in try Frame() }
     sound = try media { () throws(AVError) in try Frame() }
@@ -66,6 +68,7 @@ final class SoundSource {
   /// The packets to come are another stream's. What came before must have been ended.
   func reopen(_ stream: StreamInfo) throws(RecordingError) {
     decoder = try media { () throws(AVError) in try Decoder(stream: stream) }
+    tellsPadding = stream.tellsPadding
     watch.forget()
   }
 
@@ -119,6 +122,7 @@ final class SoundSource {
 
   private func resample(into sink: any SoundSink) throws(RecordingError) {
     guard frame.sampleCount > 0, frame.sampleRate > 0 else { return frame.clear() }
+    if tellsPadding { frame.dropPadding() }
     let start = frame.pts.map { frame.timeBase.convert($0, to: .ticks) } ?? decodedEnd ?? 0
     let length = RationalTime(1, Int32(frame.sampleRate)).convert(Int64(frame.sampleCount), to: .ticks)
     guard start + length > 0 else { return frame.clear() }

@@ -10,17 +10,21 @@ package struct SourceTimes: Equatable, Sendable {
   package var skipped: Int64
   /// Decoding can start here.
   package var isKey: Bool
+  /// To be decoded but neither seen nor heard: it lies before the start of an edit (ISO 14496-12 §8.6.6).
+  package var isHidden: Bool
   /// Monotonic time since the recorder started; nil for sources that wait (files, pipes), whose arrival says nothing.
   package var arrival: Duration?
 
   package init(
-    pts: Int64?, dts: Int64?, duration: Int64 = 0, skipped: Int64 = 0, isKey: Bool = true, arrival: Duration? = nil
+    pts: Int64?, dts: Int64?, duration: Int64 = 0, skipped: Int64 = 0, isKey: Bool = true, isHidden: Bool = false,
+    arrival: Duration? = nil
   ) {
     self.pts = pts
     self.dts = dts
     self.duration = duration
     self.skipped = skipped
     self.isKey = isKey
+    self.isHidden = isHidden
     self.arrival = arrival
   }
 }

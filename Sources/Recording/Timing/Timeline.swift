@@ -160,7 +160,7 @@ package struct Timeline: Sendable {
 
   private mutating func openIfReady() -> [Answer] {
     let dropped = dropUndecodable()
-    let waiting = tracks.filter { !$0.hasEnded && $0.held.isEmpty }
+    let waiting = tracks.filter { !$0.hasEnded && $0.firstShown == nil }
     if waiting.isEmpty { return tracks.allSatisfy(\.held.isEmpty) ? dropped : dropped + open() }
     let patience = waiting.contains { $0.info.startsAtKey } ? policy.keyPatience : policy.patience
     return tracks.contains { $0.heldSpan > patience || $0.held.count > 8_000 } ? dropped + open() : dropped
@@ -206,7 +206,7 @@ package struct Timeline: Sendable {
     var frame = Duration.zero
     var isCopied = false
     for track in tracks {
-      guard let first = track.held.first else { continue }
+      guard let first = track.firstShown else { continue }
       let time = first.pts + first.skipped
       let candidate = (track.microseconds(time), time, track.info.timeBase)
       if track.info.startsAtKey {

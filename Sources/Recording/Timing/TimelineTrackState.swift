@@ -7,6 +7,7 @@ struct HeldTimes: Equatable, Sendable {
   var duration: Int64
   var skipped: Int64
   var isKey: Bool
+  var isHidden: Bool
   var arrival: Duration?
 }
 
@@ -56,9 +57,12 @@ struct TimelineTrackState: Sendable {
   /// Nothing has been placed of a track that can begin at a key frame only.
   var mustBegin: Bool { info.startsAtKey && expected == nil }
 
+  /// The first packet of which something is seen or heard.
+  var firstShown: HeldTimes? { held.first { !$0.isHidden } }
+
   /// By how much the track's first sound lies before `origin`, in microseconds.
   func isAhead(of origin: (time: Int64, timeBase: RationalTime)) -> Int64 {
-    guard !info.startsAtKey, let first = held.first else { return 0 }
+    guard !info.startsAtKey, let first = firstShown else { return 0 }
     return origin.timeBase.convert(origin.time, to: .microseconds) - microseconds(first.pts + first.skipped)
   }
 
@@ -105,7 +109,8 @@ struct TimelineTrackState: Sendable {
     if pts < dts { pts = dts }
     lastSeen = dts + duration
     return HeldTimes(
-      pts: pts, dts: dts, duration: duration, skipped: times.skipped, isKey: times.isKey, arrival: times.arrival)
+      pts: pts, dts: dts, duration: duration, skipped: times.skipped, isKey: times.isKey,
+      isHidden: times.isHidden, arrival: times.arrival)
   }
 
   /// The decode time of a picture of which only the presentation time is known (Matroska): pictures are decoded in the
