@@ -1,3 +1,4 @@
+import Glibc
 import LibAV
 import Platform
 import Synchronization
@@ -12,7 +13,7 @@ final class Push: Sendable {
   private static let byteCapacity = 3 << 20
   /// For connecting, and for the receiver to take one packet.
   private static let timeout: Duration = .seconds(10)
-  /// Receivers that want nothing of this publisher hang up sooner.
+  /// Receivers that want nothing of this publisher hang up sooner; before, it is not told that anything is sent.
   private static let welcome = Duration.seconds(2)
   /// For what is still queued when the recording has ended.
   private static let grace: Duration = .seconds(2)
@@ -117,38 +118,43 @@ final class Push: Sendable {
     defer { control.withLock { $0.hasEnded = true } }
     var backoff = Backoff()
     var first: Item?
+    // An outage is told once, not with each attempt.
+    var hasTold = false
     while let (run, tracks) = next(hasMore: first != nil) {
       if let refusal = Push.refusal(of: tracks) {
         log.warning("push-down", "nothing is sent to \(name): \(refusal)", ["push": .text(name)])
         return
       }
       let began = ContinuousClock.now
-      var isUp = false
+      var isWelcome = false
       do throws(AVError) {
         var muxer = try OutputMuxer(
           format: "flv", url: url, tracks: tracks,
           options: [MediaOption("flvflags", "no_duration_filesize"), MediaOption("flush_packets", "1")],
           called: name, interruption: interruption, timeout: Push.timeout)
-        isUp = true
-        log.info("push-up", "sending to \(name)", ["push": .text(name)])
         feed.withLock { if $0.isDown || $0.run ?? run < run { $0 = Feed(run: run) } }
-        first = try send(run, from: first.take(), to: &muxer)
+        first = try send(run, from: first.take(), to: &muxer) {
+          guard !isWelcome, ContinuousClock.now - began > Push.welcome else { return }
+          isWelcome = true
+          hasTold = false
+          log.info("push-up", "sending to \(name)", ["push": .text(name)])
+        }
         try muxer.finish()
       } catch {
         if interruption.isStopped { return }
-        let wasDown = close()
-        let wait = backoff.wait(
-          afterLasting: isUp ? ContinuousClock.now - began : .zero, jitter: Double.random(in: 0..<1))
-        if isUp { meter.add { $0.pushOutages += 1 } }
-        // An outage is told once, not with each attempt.
-        if isUp || !wasDown {
+        close()
+        let lasted = ContinuousClock.now - began
+        let wait = backoff.wait(afterLasting: isWelcome ? lasted : .zero, jitter: Double.random(in: 0..<1))
+        if isWelcome { meter.add { $0.pushOutages += 1 } }
+        if !hasTold {
           // The protocol tells libav why, which does not listen.
-          let isRefused = isUp && ContinuousClock.now - began < Push.welcome
+          let isRefused = !isWelcome && lasted < Push.welcome && error.systemCode != ECONNREFUSED
           log.warning(
             "push-down",
             "\(error)\(isRefused ? " at once, as where the stream key is refused" : ""); the recording goes on, and sending is tried again",
             ["push": .text(name)])
         }
+        hasTold = true
         _ = control.wait(timeout: wait) { $0.isClosing ? true : nil }
       }
     }
@@ -163,21 +169,21 @@ final class Push: Sendable {
     return wanted ?? nil
   }
 
-  /// Queues nothing more; tells whether that was so before.
-  private func close() -> Bool {
-    let wasDown = feed.withLock { feed in
-      defer { feed = Feed(isDown: true) }
-      return feed.isDown
-    }
+  /// Queues nothing more.
+  private func close() {
+    feed.withLock { $0 = Feed(isDown: true) }
     while let item = items.takeAtOnce() { queuedBytes.subtract(item.packet.byteCount, ordering: .relaxed) }
-    return wasDown
   }
 
   /// Sends what belongs to `run`, its times from 0, until the run or the recording is over.
   ///
-  /// - Parameter first: what was taken from the queue before.
+  /// - Parameters:
+  ///   - first: what was taken from the queue before.
+  ///   - onSent: called after each packet.
   /// - Returns: what was taken and belongs to a later run.
-  private func send(_ run: Int, from first: consuming Item?, to muxer: inout OutputMuxer) throws(AVError) -> Item? {
+  private func send(
+    _ run: Int, from first: consuming Item?, to muxer: inout OutputMuxer, onSent: () -> Void
+  ) throws(AVError) -> Item? {
     let before = meter.value.pushed
     var first = first
     var start: Int64?
@@ -211,6 +217,7 @@ final class Push: Sendable {
         let sent = packet.timeBase.convert(dts + packet.duration, to: .ticks) - begin
         try muxer.write(&packet, track: track)
         meter.add { $0.pushed = max($0.pushed, before + sent) }
+        onSent()
       }
     }
   }
