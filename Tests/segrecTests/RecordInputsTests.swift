@@ -19,7 +19,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("rtmp://host/app/key-1", ["key-1"]), ("RTMPS://host:443/app/inst/key?x=1", ["key"]), ("rtmp://host/app", []),
+    ("rtmp://host/app/key-1", ["key-1"]), ("RTMPS://host:443/app/inst/key?x=1", ["key", "x=1"]),
+    ("rtmp://host/app", []),
     ("http://host/app/key", []), ("/rtmp/app/key", []),
   ])
   func `the key of an RTMP address is a secret`(url: String, expected: [String]) {

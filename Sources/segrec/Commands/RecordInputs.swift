@@ -57,15 +57,17 @@ struct RecordInputs {
   }
 }
 
-/// The stream key of an RTMP address: the last component of its path, with which anybody could publish.
+/// The stream key of an RTMP address: the last component of its path, with which anybody could publish, and its query,
+/// where some receivers want a token.
 func streamKey(of url: String) -> [String] {
   guard let (scheme, rest) = splitScheme(url), scheme.hasPrefix("rtmp")
   else {
     return []
   }
-  let path = rest.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").dropFirst()
+  let end = rest.firstIndex { $0 == "?" || $0 == "#" } ?? rest.endIndex
+  let path = rest[..<end].split(separator: "/").dropFirst()
   // `rtmp://host/app` has no key.
-  return path.count >= 2 ? path.suffix(1).map(String.init) : []
+  return ((path.count >= 2 ? path.suffix(1) : []) + [rest[end...].dropFirst()]).map(String.init).filter { !$0.isEmpty }
 }
 
 /// What is secret in a URL's userinfo (RFC 3986 §3.2.1): the password, or all of it where there is no colon, and the
