@@ -42,6 +42,17 @@ enum PictureKind: Equatable, Sendable {
     return codec == .h264 ? first & 0x60 == 0 : first & 0x22 == 0 && first < 32
   }
 
+  /// No part of a picture of the codec is in it, although there are in every packet: what comes (Annex B) is another codec.
+  static func isForeign(_ codec: CodecID, _ bytes: RawSpan) -> Bool {
+    switch codec {
+    // As H.265 has them, the first bytes of NAL units are even.
+    case .h264: firstSlice(bytes, lengthSize: nil, isSlice: { $0 & 0x1F == 1 || $0 & 0x1F == 5 }) == nil
+    // H.264 has odd ones but for what comes now and then; its delimiters and SEI read as types 4 and 3 here.
+    case .hevc: firstSlice(bytes, lengthSize: nil, isSlice: { $0 < 64 && $0 & 1 == 0 && !(4...11).contains($0) }) == nil
+    default: false
+    }
+  }
+
   /// `firstSlice` of a codec that has NAL units; nil for the others.
   private static func firstSlice(_ codec: CodecID, _ bytes: RawSpan, lengthSize: Int?) -> UInt8? {
     switch codec {

@@ -15,6 +15,7 @@ final class Reader: @unchecked Sendable {
   let hasNoDecodeTimes: Bool
   private let joinsClocks: Bool
   private let isProgramStream: Bool
+  private let isTransportStream: Bool
   /// There is no other input, so a jump of the clock begins a run.
   let isAlone: Bool
   /// Which of the recording's inputs it is.
@@ -63,6 +64,7 @@ final class Reader: @unchecked Sendable {
     name = input.name
     isLive = input.isLive
     isProgramStream = input.formatName == "mpeg"
+    isTransportStream = input.formatName == "mpegts"
     hasNoDecodeTimes = input.formatName.hasPrefix("matroska")
     joinsClocks = input.joinsClocks
     // Streams whose clock may change have no order but that in which they are stored.
@@ -239,6 +241,7 @@ final class Reader: @unchecked Sendable {
   }
 
   func take(_ packet: inout Packet, _ track: Int) throws(RecordingError) {
+    if isTransportStream, isLive, try sources[track].isForeign(packet) { return packet.clear() }
     if try sources[track].needsClock(packet, lacksSome: isProgramStream) {
       try sources[track].clock?.take(&packet, lengthSize: (sources[track].chain as? CopyChain)?.lengthSize)
       try passOnClocked(track)

@@ -27,6 +27,10 @@ extension Reader {
     private var form: SoundForm?
     var openStarts = 0
     var hasPackets = false
+    /// Packets one after the other that were of another codec.
+    private var foreign = 0
+    /// Half a second of pictures.
+    private static let mostForeign = 12
 
     init(stream: StreamInfo, chain: any TrackChain) throws(RecordingError) {
       self.stream = stream
@@ -59,6 +63,7 @@ extension Reader {
       waiting = []
       hasPackets = false
       groups = PictureGroups()
+      foreign = 0
       openStarts = 0
     }
 
@@ -69,6 +74,19 @@ extension Reader {
       }
       if packet.pts != nil { lastDecodeTime = packet.dts }
       return clock != nil
+    }
+
+    /// Whether a picture of a live transport stream has become something else: its encoder was started anew, and libav
+    /// keeps to the codec that it had first. Throws where more than a few have.
+    func isForeign(_ packet: borrowing Packet) throws(RecordingError) -> Bool {
+      let codec = stream.codec
+      guard stream.kind == .video, packet.withBytes({ PictureKind.isForeign(codec, $0) }) else {
+        foreign = 0
+        return false
+      }
+      foreign += 1
+      guard foreign > Self.mostForeign else { return true }
+      throw RecordingError(.unavailable, "what comes as \(codec) has become another codec")
     }
 
     /// Whether sound that is copied is of another rate or has other channels from this packet on.
