@@ -57,11 +57,15 @@ package struct InputRequest: Sendable {
   private let readTimeout: Duration?
   /// Payloads lie in buffers that the device wants back, and that are gone when it is closed (V4L2's streaming I/O).
   private let lendsPayloads: Bool
+  private let isDevice: Bool
   private let port: InputPort?
   /// Packets that were read to learn from them, in order.
   private var ahead: [ReadAhead] = []
   /// The first times are guesses.
   private var settles: Bool
+  private var deviceClock = DeviceClock()
+  /// Microseconds by which the wall clock was set since a device is read, and which its times do not show.
+  package var wallClockShift: Int64 { deviceClock.shift }
 
   private final class ReadAhead {
     var packet: Packet
@@ -104,6 +108,7 @@ package struct InputRequest: Sendable {
     isLive = unsafe LiveInput.isLive(raw, request)
     settles = formatName == "pulse"
     lendsPayloads = formatName.hasSuffix("v4l2")
+    isDevice = unsafe LiveInput.isDevice(raw.pointee.iformat)
     let duration = unsafe optionalTime(raw.pointee.duration)
     self.duration = duration.flatMap { $0 > 0 ? $0 : nil }
     startTime = unsafe optionalTime(raw.pointee.start_time)
@@ -196,6 +201,7 @@ package struct InputRequest: Sendable {
           packet.timeBase = unsafe RationalTime(stream.pointee.time_base)
         }
         if lendsPayloads { try packet.copyPayload() }
+        if isDevice { unshift(&packet) }
         return true
       }
       if interruption.isStopped { throw AVError(.read(input: name.description), code: segrec_AVERROR_EXIT) }
@@ -212,6 +218,15 @@ package struct InputRequest: Sendable {
       }
       throw DeviceAdvice.error(.read(input: name.description), readFailure(result))
     }
+  }
+
+  private mutating func unshift(_ packet: inout Packet) {
+    guard let pts = packet.pts else { return }
+    let error = deviceClock.error(
+      of: packet.timeBase.convert(pts, to: .microseconds), wall: av_gettime(), monotonic: av_gettime_relative())
+    guard error != 0 else { return }
+    packet.pts = pts - RationalTime.microseconds.convert(error, to: packet.timeBase)
+    packet.dts = packet.pts
   }
 
   /// An I/O context remembers that it was interrupted, also after the deadline has been set anew.

@@ -383,7 +383,9 @@ package struct Stitcher: Sendable {
     }
     align(with: run, &changes)
     let (date, isDiscontinuity) = place(run, start: name.start)
-    playlist.entries.append(.init(run: run, name: name, date: date, isDiscontinuity: isDiscontinuity))
+    var entry = MediaPlaylist.Entry(run: run, name: name, date: date, isDiscontinuity: isDiscontinuity)
+    entry.isDated = !isDiscontinuity && last.map { MediaPlaylist.differ(date, $0.end) } ?? false
+    playlist.entries.append(entry)
     extend(run, date, ticks: name.ticks, isDiscontinuity)
     changes.added += 1
   }
@@ -422,8 +424,9 @@ package struct Stitcher: Sendable {
 
   /// The date of an entry that starts at `start`, and whether it breaks the time line.
   ///
-  /// Within a run media time goes on, so dates follow from durations. A name a second or more ahead of that is a jump. A name behind it is a clock that was set back: dates in a
-  /// list must not (RFC 8216bis-20 §4.4.4.6), so it waits until the clock has caught up.
+  /// Within a run media time goes on, so dates follow from durations, and from names as far as a recorder slews. A name a
+  /// second or more ahead of that is a jump. A name behind it is a clock that was set back: dates in a list must not
+  /// (RFC 8216bis-20 §4.4.4.6), so it waits until the clock has caught up.
   private func place(_ run: RunName, start: WallClockTime) -> (WallClockTime, Bool) {
     guard let last else { return (start, false) }
     let expected = last.end

@@ -33,6 +33,8 @@ final class Reader: @unchecked Sendable {
   /// By how much the run's origin lies before this input's, in ticks: another input began earlier.
   var shift: Int64 = 0
   var startedRun: Int?
+  /// Presentation less decode time of the first packet of the run's first track.
+  var decodeDelay: Int64?
   var pacedFrom: ContinuousClock.Instant?
   var clock = ClockWatch()
   private var newcomers = Newcomers()

@@ -22,6 +22,7 @@ extension Reader {
     times.run += runBase
     if times.run != startedRun { try start(times.run) }
     let timeBase = packet.timeBase
+    if isLive, index == 0, answer.track == 0 { noteClock(packet, times) }
     if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
     // As the source has it: the timeline lets no picture be decoded long before it is shown, but it is read by then.
     let ahead = packet.pts.flatMap { pts in packet.dts.map { pts - $0 } } ?? 0
@@ -54,6 +55,7 @@ extension Reader {
     if let startedRun { session.noteEnd(min(read, limit ?? .max), of: startedRun) }
     consumed += end
     startedRun = run
+    decodeDelay = nil
     limit = session.setConsumed(consumed, before: run)
     if isLive || run == 0 {
       let time = originTime()
@@ -87,7 +89,23 @@ extension Reader {
   /// The wall-clock time that the run's origin stands for.
   private func originTime() -> WallClockTime {
     guard isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: WallClock.now()) }
-    return session.wallClock(ofSource: origin.time, origin.timeBase)
+    return wallClock(ofSource: origin.time, origin.timeBase)
+  }
+
+  /// Devices stamp with the wall clock, and times are without what it was set by.
+  private func wallClock(ofSource time: Int64, _ timeBase: RationalTime) -> WallClockTime {
+    session.wallClock(
+      ofSource: time + RationalTime.microseconds.convert(input?.wallClockShift ?? 0, to: timeBase), timeBase)
+  }
+
+  /// Dates follow the wall clock, by the pace at which packets are decoded.
+  private func noteClock(_ packet: borrowing Packet, _ times: PlacedTimes) {
+    guard let start = session.start(of: times.run), let source = packet.dts ?? packet.pts else { return }
+    let delay = decodeDelay ?? times.pts - times.dts
+    decodeDelay = delay
+    let media = packet.timeBase.convert(times.dts + delay, to: .microseconds) / 1000
+    session.noteClock(
+      ahead: wallClock(ofSource: source, packet.timeBase).milliseconds - start.milliseconds - media, in: times.run)
   }
 
   /// What others have to do with the time that a track has come to. Sound that stays away is filled in and a picture is

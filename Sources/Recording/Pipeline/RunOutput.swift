@@ -251,7 +251,7 @@ final class RunOutput {
   private func openSegment() throws(RecordingError) {
     guard !writer.hasOpenSegment else { return }
     try session.makeRoom(for: expectedLength)
-    let time = start.advanced(byTicks: segmentStart)
+    let time = session.date(of: writer.count, at: segmentStart, in: run, from: start)
     try spool { () throws(StorageError) in
       try session.withRoom(for: expectedLength) { () throws(StorageError) in try writer.openSegment(start: time) }
     }

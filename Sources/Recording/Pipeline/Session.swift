@@ -33,6 +33,8 @@ final class Session: Sendable {
     var runStarts: [Int: WallClockTime] = [:]
     /// Names of runs and the times of their origins, which all renditions share.
     var settled: [Int: (name: RunName, start: WallClockTime)] = [:]
+    /// What the dates of a run's segments are ahead of media time, in milliseconds: to be, and as given to them.
+    var dates: [Int: (slew: DateSlew, given: [Int: Int64])] = [:]
     /// Places of the runs' origins among the samples of other sources: by the clock, and by the media before them.
     var clockPlaces: [Int: Int64] = [:]
     var mediaPlaces: [Int: Int64] = [:]
@@ -111,6 +113,28 @@ final class Session: Sendable {
       $0.settled[run - 1000] = nil
       return settled
     }
+  }
+
+  /// Milliseconds by which the wall clock was ahead of a run's start and media time when a packet came.
+  func noteClock(ahead: Int64, in run: Int) {
+    state.withLock {
+      $0.dates[run, default: (DateSlew(), [:])].slew.note(ahead: ahead)
+      $0.dates[run - 2] = nil
+    }
+  }
+
+  /// The date of a segment that begins at `ticks` of a run of a live source, the same for all renditions.
+  func date(of sequence: Int, at ticks: Int64, in run: Int, from start: WallClockTime) -> WallClockTime {
+    let ahead = state.withLock { state -> Int64 in
+      guard let given = state.dates[run]?.given[sequence] else {
+        let next = state.dates[run]?.slew.next(length: configuration.segmentTicks / 90) ?? 0
+        state.dates[run]?.given[sequence] = next
+        state.dates[run]?.given[sequence - 1000] = nil
+        return next
+      }
+      return given
+    }
+    return WallClockTime(milliseconds: start.advanced(byTicks: ticks).milliseconds + ahead)
   }
 
   // MARK: Sources with clocks of their own
