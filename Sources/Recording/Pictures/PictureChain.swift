@@ -177,7 +177,6 @@ final class PictureChain: TrackChain {
       sampleAspect: frame.sampleAspect.isKnown ? frame.sampleAspect : stream.sampleAspect, rotation: rotation,
       isInterlaced: isInterlaced, format: frame.pixelFormat, color: frame.color, outputFormat: outputFormat)
     let size = self.size ?? PictureFilter.limited(filter.outputSize(configuration.size), side: side)
-    if self.size == nil { try check(size) }
     let isAsked = configuration.size?.width != nil && configuration.size?.height != nil
     let description = configuration.watermark.extend(
       filter.description(size: size, keepsAspect: !isAsked), height: size.height,
@@ -192,20 +191,6 @@ final class PictureChain: TrackChain {
     }
     self.form = form
     self.size = size
-  }
-
-  /// What was asked for has to go with the picture, whose size nobody knew then.
-  private func check(_ size: (width: Int, height: Int)) throws(RecordingError) {
-    let configuration = session.configuration
-    let shown = "\(size.width)x\(size.height)"
-    if configuration.size != nil, max(size.width, size.height) > RecordingConfiguration.longestSide {
-      throw RecordingError(
-        .usage, "--size makes this picture \(shown); at most \(RecordingConfiguration.longestSide) on each side")
-    }
-    let margin = configuration.watermark.margin
-    if !configuration.watermark.isEmpty, margin >= min(size.width, size.height) {
-      throw RecordingError(.usage, "--watermark: a margin of \(margin) pixels leaves nothing of a picture of \(shown)")
-    }
   }
 
   private func drainGraph(_ run: Int) throws(RecordingError) {

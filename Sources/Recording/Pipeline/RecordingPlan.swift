@@ -139,7 +139,7 @@ struct RecordingPlan {
     guard let format = VideoEncoder.inputFormat(of: name) else {
       throw RecordingError(.usage, "--encoder \(name) takes no 8-bit 4:2:0 pictures")
     }
-    chooseRungs(stream, session)
+    try chooseRungs(stream, session)
     let plan = PictureEncoder.Plan(
       track: track, encoder: name, frameRate: stream.peakFrameRate,
       cap: RecordingPlan.cap(configuration.maximumFrameRate, stream, input), isLive: input.isLive,
@@ -153,16 +153,17 @@ struct RecordingPlan {
     return try Reader.Source(stream: stream, chain: chain)
   }
 
-  private mutating func chooseRungs(_ stream: StreamInfo, _ session: Session) {
+  private mutating func chooseRungs(_ stream: StreamInfo, _ session: Session) throws(RecordingError) {
     let configuration = session.configuration
-    guard !configuration.ladder.isEmpty else {
-      rungs = [Rung(side: .max, bitRate: configuration.videoBitRate)]
-      return
-    }
     let shown = PictureFilter(
       width: stream.width, height: stream.height, sampleAspect: stream.sampleAspect, rotation: stream.rotation,
       isInterlaced: false, format: .yuv420p, color: .unspecified, outputFormat: .yuv420p
     ).outputSize(configuration.size)
+    if stream.width > 0 { try RecordingPlan.check(configuration, shown) }
+    guard !configuration.ladder.isEmpty else {
+      rungs = [Rung(side: .max, bitRate: configuration.videoBitRate)]
+      return
+    }
     // Where the container does not tell, what is asked for is taken.
     let side = stream.width > 0 ? min(shown.width, shown.height) : .max
     let fitting = Rung.fitting(configuration.ladder, side: side)
@@ -175,6 +176,21 @@ struct RecordingPlan {
         "ladder",
         "--ladder: the picture is \(shown.width)x\(shown.height), so \(names(fitting.leftOut)) is left out; recording \(names(rungs))",
         ["width": .init(shown.width), "height": .init(shown.height), "rungs": .init(rungs.count)])
+    }
+  }
+
+  /// What was asked for has to go with the picture.
+  private static func check(
+    _ configuration: RecordingConfiguration, _ size: (width: Int, height: Int)
+  ) throws(RecordingError) {
+    let shown = "\(size.width)x\(size.height)"
+    if configuration.size != nil, max(size.width, size.height) > RecordingConfiguration.longestSide {
+      throw RecordingError(
+        .usage, "--size makes this picture \(shown); at most \(RecordingConfiguration.longestSide) on each side")
+    }
+    let margin = configuration.watermark.margin
+    if !configuration.watermark.isEmpty, margin >= min(size.width, size.height) {
+      throw RecordingError(.usage, "--watermark: a margin of \(margin) pixels leaves nothing of a picture of \(shown)")
     }
   }
 
