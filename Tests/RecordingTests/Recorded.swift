@@ -103,6 +103,7 @@ struct Played {
     let width: Int
     let height: Int
     let format: String
+    let color: ColorProperties
   }
   var pictures: [Picture] = []
   /// Coded samples of each kind: presentation time and duration.
@@ -176,7 +177,7 @@ struct Played {
       Picture(
         time: Double(frame.pts ?? 0) * frame.timeBase.value, isKey: frame.isKey,
         brightness: Double(sum ?? 0) / Double(width * height), width: width, height: height,
-        format: frame.pixelFormat.description))
+        format: frame.pixelFormat.description, color: frame.color))
   }
 
   private mutating func hear(_ frame: borrowing Frame) {

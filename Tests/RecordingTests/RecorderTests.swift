@@ -129,6 +129,15 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
     #expect(isTurned == (0..<150).map { (50..<100).contains($0) })
   }
 
+  @Test(arguments: ["bgr0", "gbrp10le", "rgb24"])
+  func `pictures of a screen are tagged as what they are converted to`(format: String) throws {
+    let recorded = try Recorded("testsrc2=s=64x64:r=25:d=0.2,format=\(format)[out0]", format: "lavfi")
+    // BT.709 is 1 in all three.
+    #expect(
+      try recorded.played().pictures.first?.color
+        == ColorProperties(primaries: 1, transfer: 1, matrix: 1, isFullRange: false, isRangeKnown: true))
+  }
+
   @Test func `a size is kept to, with the aspect where one side is free`() throws {
     for (size, expected) in [
       (RecordingConfiguration.Size(width: 80, height: nil), (80, 46)), (.init(width: nil, height: 180), (320, 180)),
@@ -458,6 +467,7 @@ private func offset(_ played: Played) -> Double { (played.firstLoud ?? 100) - (p
       let recorded = try Recorded("testsrc2", format: "lavfi", configure: change)
       #expect(recorded.error?.kind == .usage)
       #expect(recorded.error?.message.contains(option) == true)
+      #expect(recorded.runs.isEmpty)
     }
   }
 

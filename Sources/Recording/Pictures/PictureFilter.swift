@@ -70,6 +70,8 @@ struct PictureFilter: Equatable, Sendable {
       filters.append("scale=" + scale.joined(separator: ":"))
     }
     filters.append("format=\(outputFormat)")
+    // libav's scaler leaves the tags as they were.
+    if isRGB { filters.append("setparams=range=tv:\(convertedTags)") }
     if !hasSize && keepsAspect {
       let (inner, hasBars) = fitted(in: size)
       if hasBars {
@@ -92,6 +94,14 @@ struct PictureFilter: Equatable, Sendable {
     // A pixel or two of rounding is no aspect of its own.
     if size.width - inner.0 <= 2 && size.height - inner.1 <= 2 { return (size, false) }
     return (inner, true)
+  }
+
+  /// What pictures in red, green and blue are converted to, as far as the source does not tell the rest.
+  private var convertedTags: String {
+    var tags = ["colorspace=bt709"]
+    if color.primaries == ColorProperties.unspecified.primaries { tags.append("color_primaries=bt709") }
+    if color.transfer == ColorProperties.unspecified.transfer { tags.append("color_trc=bt709") }
+    return tags.joined(separator: ":")
   }
 
   private var isRGB: Bool {
