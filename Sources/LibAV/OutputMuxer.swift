@@ -110,7 +110,10 @@ func makeStream(_ track: FragmentTrack, in context: UnsafeMutablePointer<AVForma
   -> UnsafeMutablePointer<AVStream>
 {
   guard let stream = unsafe avformat_new_stream(context, nil) else { throw AVError(.allocate("a track"), code: -12) }
-  let result = unsafe avcodec_parameters_copy(stream.pointee.codecpar, track.parameters.raw)
+  let parameters = try track.parameters.announcingSBR()
+  let result = withExtendedLifetime(parameters) {
+    unsafe avcodec_parameters_copy(stream.pointee.codecpar, parameters.raw)
+  }
   guard result >= 0 else { throw AVError(.allocate("a track"), code: result) }
   if track.parameters.kind == .video {
     unsafe stream.pointee.time_base = RationalTime.ticks.raw

@@ -55,6 +55,23 @@ import Testing
     #expect(said.hasSuffix(#"CODECS="mp4a.40.5""#))
   }
 
+  @Test(arguments: ["m4a", "ts", "mkv", "aac"])
+  func `of HE-AAC that only its frames tell of are not named as plain AAC of half the rate`(container: String) throws {
+    let directory = try TemporaryDirectory()
+    let core = directory.file("core.aac")
+    try Program.tool(
+      "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=sample_rate=24000:duration=1", "-ac", "2", core])
+    let frames = addingSBR(toADTS: Array(try Data(contentsOf: URL(fileURLWithPath: core))))
+    try Data(frames).write(to: URL(fileURLWithPath: directory.file("he.aac")))
+    let input = directory.file("input.\(container)")
+    try Program.tool("ffmpeg", ["-v", "error", "-i", directory.file("he.aac"), "-c", "copy", input])
+    #expect(try line(of: input, directory, picture: "none").hasSuffix(#"CODECS="mp4a.40.5""#))
+    let playlist = directory.file("spool/it/main/vod.m3u8")
+    try Media.decode(playlist)
+    let sound = try #require(try Media.stream(playlist, "a"))
+    #expect(abs(sound.duration - 1) < 0.1)
+  }
+
   /// The line about the only variant.
   private func variant(of source: Source, change: (inout Data) throws -> Void = { _ in }) throws -> String {
     let directory = try TemporaryDirectory()
@@ -65,11 +82,15 @@ import Testing
     var bytes = try Data(contentsOf: URL(fileURLWithPath: input))
     try change(&bytes)
     try bytes.write(to: URL(fileURLWithPath: input))
+    return try line(of: input, directory, picture: source.picture == ["-vn"] ? "none" : "copy")
+  }
+
+  private func line(of input: String, _ directory: TemporaryDirectory, picture: String) throws -> String {
     let recorded = try Program.run(
       segrecBinary,
       [
         "record", "--input", input, "--recording", "it", "--spool", directory.file("spool"), "--audio", "copy",
-        "--video", source.picture == ["-vn"] ? "none" : "copy",
+        "--video", picture,
       ])
     #expect(recorded.status == 0, "\(recorded.errors)")
     #expect(try Program.run(segrecBinary, ["stitch", directory.file("spool")]).status == 0)
