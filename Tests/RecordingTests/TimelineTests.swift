@@ -162,6 +162,16 @@ private let soundTicks = TimelineTrack(timeBase: .ticks, usualDuration: 1920)
     for index in 1..<1200 { #expect(feed.placed[0][index].dts > feed.placed[0][index - 1].dts) }
   }
 
+  @Test func `decode times that stand still go on as pictures are shown`() {
+    var feed = Feed([video], .streamed)
+    for n in 0..<Int64(300) {
+      feed.place((100..<200).contains(n) ? 360_000 : n * 3600, pts: n * 3600 + 7200, key: n % 25 == 0)
+    }
+    feed.finish()
+    #expect(feed.placed[0].map(\.pts) == (0..<300).map { Int64($0) * 3600 })
+    #expect(zip(feed.placed[0], feed.placed[0].dropFirst()).allSatisfy { $1.dts - $0.dts == 3600 })
+  }
+
   @Test func `leading pictures of an open group go, reordered ones stay`() {
     var feed = Feed([copiedVideo], .stored)
     feed.place(0, pts: 7200)

@@ -88,8 +88,8 @@ struct TimelineTrackState: Sendable {
       dts = unwrapper.unwrap(decoded)
       if let presented {
         pts = unwrapper.align(pts: presented, raw: decoded, unwrapped: dts)
-        // Presentation goes on where decoding goes back or comes too late: only the decode time is wrong.
-        if let lastSeen, dts < lastSeen - duration || dts > pts,
+        // Presentation goes on where decoding stands still, goes back or comes too late: only the decode time is wrong.
+        if let lastSeen, dts <= lastSeen - duration || dts > pts,
           pts >= lastSeen - duration, pts <= lastSeen + ticks(milliseconds: 1000)
         {
           dts = min(pts, lastSeen)
