@@ -50,8 +50,6 @@ package struct MediaPlaylist: Equatable, Sendable {
     package var isAbsence = false
     /// EXT-X-DISCONTINUITY stands before it (§4.4.4.3).
     package var isDiscontinuity = false
-    /// `date` is not where the durations before it lead to: EXT-X-PROGRAM-DATE-TIME stands before it.
-    package var isDated = false
 
     package init(
       run: RunName, name: SegmentName, date: WallClockTime, isDiscontinuity: Bool = false
@@ -97,9 +95,6 @@ package struct MediaPlaylist: Equatable, Sendable {
   package static func settle(_ expected: WallClockTime, named: WallClockTime) -> WallClockTime {
     abs(named.milliseconds(since: expected)) <= 45 ? named : expected
   }
-
-  /// Whether two dates differ by more than rounding to milliseconds does.
-  static func differ(_ one: WallClockTime, _ other: WallClockTime) -> Bool { abs(one.milliseconds(since: other)) > 2 }
 
   /// `ticks` in whole seconds as EXT-X-TARGETDURATION counts them: rounded to the nearest, at least 1.
   package static func roundedSeconds(_ ticks: Int64) -> Int {
@@ -157,10 +152,6 @@ extension MediaPlaylist {
       text.append(entry.run)
       text.append("/init.mp4\"\n")
     }
-    if !entry.isDated { appendDate(of: entry, to: &text) }
-  }
-
-  private static func appendDate(of entry: Entry, to text: inout PlaylistText) {
     text.append("#EXT-X-PROGRAM-DATE-TIME:\(entry.date.rfc3339)\n")
   }
 
@@ -169,7 +160,6 @@ extension MediaPlaylist {
       text.append("#EXT-X-DISCONTINUITY\n")
       appendStart(of: entry, to: &text)
     }
-    if entry.isDated { appendDate(of: entry, to: &text) }
     text.append(entry.isGap ? "#EXT-X-GAP\n#EXTINF:" : "#EXTINF:")
     text.append(seconds: entry.ticks)
     text.append(",\n")

@@ -98,9 +98,7 @@ extension MediaPlaylist {
           throw PlaylistError(line: number, reason: "is no segment's name, or its EXTINF says another duration")
         }
         if date == nil { start = MediaPlaylist.settle(start, named: name.start) }
-        let isDated = date != nil && !isDiscontinuity && !playlist.entries.isEmpty
         playlist.entries.append(Entry(run: run, name: name, date: start, isDiscontinuity: isDiscontinuity))
-        playlist.entries[playlist.entries.count - 1].isDated = isDated
       }
       goOn(anchor, start, ticks)
     }

@@ -383,9 +383,7 @@ package struct Stitcher: Sendable {
     }
     align(with: run, &changes)
     let (date, isDiscontinuity) = place(run, start: name.start)
-    var entry = MediaPlaylist.Entry(run: run, name: name, date: date, isDiscontinuity: isDiscontinuity)
-    entry.isDated = !isDiscontinuity && last.map { MediaPlaylist.differ(date, $0.end) } ?? false
-    playlist.entries.append(entry)
+    playlist.entries.append(.init(run: run, name: name, date: date, isDiscontinuity: isDiscontinuity))
     extend(run, date, ticks: name.ticks, isDiscontinuity)
     changes.added += 1
   }
