@@ -38,32 +38,3 @@ enum LiveInput {
     }
   }
 }
-
-/// Devices stamp with the wall clock. What that is set by while they are read is taken out of their times, so that media
-/// time goes on as if nothing had happened. Pure.
-struct DeviceClock: Equatable, Sendable {
-  /// Microseconds that may be the scheduler's doing, or that a clock is disciplined by.
-  private static let tolerance: Int64 = 50_000
-  /// Stamps further than this from the wall clock are of another one.
-  private static let vicinity: Int64 = 60_000_000
-
-  /// Microseconds by which the wall clock was set since the first look.
-  private(set) var shift: Int64 = 0
-  private var first: Int64?
-
-  /// What is to be taken off a stamp, in microseconds.
-  ///
-  /// - Parameters:
-  ///   - stamp: microseconds.
-  ///   - wall: microseconds since the epoch, now.
-  ///   - monotonic: microseconds since any fixed moment, now.
-  mutating func error(of stamp: Int64, wall: Int64, monotonic: Int64) -> Int64 {
-    let offset = wall - monotonic
-    let first = first ?? offset
-    self.first = first
-    if abs(offset - first - shift) > Self.tolerance { shift = offset - first }
-    // It may have been stamped before the clock was set.
-    let (after, before) = (abs(stamp - wall), abs(stamp - wall + shift))
-    return after < before && after < Self.vicinity ? shift : 0
-  }
-}

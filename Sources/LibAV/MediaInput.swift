@@ -53,21 +53,23 @@ package struct InputRequest: Sendable {
   }
 
   private let raw: UnsafeMutablePointer<AVFormatContext>
-  private let interruption: Interruption
+  let interruption: Interruption
   private let readTimeout: Duration?
   /// Payloads lie in buffers that the device wants back, and that are gone when it is closed (V4L2's streaming I/O).
   private let lendsPayloads: Bool
   private let isDevice: Bool
   private let port: InputPort?
   /// Packets that were read to learn from them, in order.
-  private var ahead: [ReadAhead] = []
+  var ahead: [ReadAhead] = []
   /// The first times are guesses.
-  private var settles: Bool
-  private var deviceClock = DeviceClock()
+  var settles: Bool
+  var deviceClock = DeviceClock()
+  /// What was read to find out what there is began to come then.
+  let opened: ContinuousClock.Instant
   /// Microseconds by which the wall clock was set since a device is read, and which its times do not show.
   package var wallClockShift: Int64 { deviceClock.shift }
 
-  private final class ReadAhead {
+  final class ReadAhead {
     var packet: Packet
     init(_ packet: consuming Packet) { self.packet = packet }
   }
@@ -88,7 +90,8 @@ package struct InputRequest: Sendable {
     }
     interruption.arm(request.openTimeout)
     _ = MediaLog.takeComplaint()
-    let raw = try unsafe MediaInput.open(request, name, interruption, port)
+    var opened = ContinuousClock.now
+    let raw = try unsafe MediaInput.open(request, name, interruption, port, &opened)
     let streams: [StreamInfo]
     do throws(AVError) {
       streams = try unsafe MediaInput.streams(of: raw, name)
@@ -97,6 +100,7 @@ package struct InputRequest: Sendable {
       throw error
     }
     self.streams = streams
+    self.opened = opened
     bestVideo = unsafe MediaInput.best(.video, relatedTo: -1, in: raw, streams)
     bestAudio = unsafe MediaInput.best(.audio, relatedTo: bestVideo?.index ?? -1, in: raw, streams)
     unsafe self.raw = raw
@@ -135,32 +139,6 @@ package struct InputRequest: Sendable {
     bestVideo?.measure(times)
   }
 
-  /// PulseAudio's delay is not known when recording begins, and the times of the first packets tell a wrong one: they run
-  /// ahead of their samples by a quarter of a second together. Of samples nothing is missing, so they lie before those
-  /// of the packets that agree.
-  private mutating func settle() throws(AVError) {
-    settles = false
-    var agreeing = 0
-    var span: Int64 = 0
-    var end: Int64?
-    // Some sources deliver seconds at once.
-    while agreeing < 3, span < 1_000_000, !interruption.isStopped {
-      let next = ReadAhead(try Packet())
-      guard try readNext(into: &next.packet), let pts = next.packet.pts else { break }
-      let error = end.map { next.packet.timeBase.convert(pts - $0, to: .microseconds).magnitude } ?? .max
-      agreeing = error < 3_000 ? agreeing + 1 : 0
-      end = pts + next.packet.duration
-      span += next.packet.timeBase.convert(next.packet.duration, to: .microseconds)
-      ahead.append(next)
-    }
-    guard var later = ahead.last?.packet.pts else { return }
-    for earlier in ahead.dropLast().reversed() {
-      later -= earlier.packet.duration
-      earlier.packet.pts = later
-      earlier.packet.dts = later
-    }
-  }
-
   deinit { unsafe MediaInput.close(raw) }
 
   /// Has libav skip packets of all other streams that begin with the input, which saves parsing them where the container allows.
@@ -189,7 +167,7 @@ package struct InputRequest: Sendable {
     return true
   }
 
-  private mutating func readNext(into packet: inout Packet) throws(AVError) -> Bool {
+  mutating func readNext(into packet: inout Packet) throws(AVError) -> Bool {
     while true {
       // Else the frame that a parser had kept, and gives away now, would begin the wait anew.
       if readTimeout != nil, !interruption.hasCutShort { interruption.arm(readTimeout) }
@@ -220,22 +198,14 @@ package struct InputRequest: Sendable {
     }
   }
 
-  private mutating func unshift(_ packet: inout Packet) {
-    guard let pts = packet.pts else { return }
-    let error = deviceClock.error(
-      of: packet.timeBase.convert(pts, to: .microseconds), wall: av_gettime(), monotonic: av_gettime_relative())
-    guard error != 0 else { return }
-    packet.pts = pts - RationalTime.microseconds.convert(error, to: packet.timeBase)
-    packet.dts = packet.pts
-  }
-
   /// An I/O context remembers that it was interrupted, also after the deadline has been set anew.
   private func readFailure(_ code: Int32) -> Int32 {
     interruption.cause ?? (code == segrec_AVERROR_EXIT ? -ETIMEDOUT : code)
   }
 
   private static func open(
-    _ request: InputRequest, _ name: InputName, _ interruption: Interruption, _ port: InputPort?
+    _ request: InputRequest, _ name: InputName, _ interruption: Interruption, _ port: InputPort?,
+    _ time: inout ContinuousClock.Instant
   ) throws(AVError) -> UnsafeMutablePointer<AVFormatContext> {
     let operation = AVError.Operation.open(input: name.description)
     var format: UnsafePointer<AVInputFormat>?
@@ -254,6 +224,7 @@ package struct InputRequest: Sendable {
     var options = try OptionList(request.options, adding: defaults(for: request))
     // Frees the context on failure, but not an I/O context of ours.
     let opened = unsafe avformat_open_input(&context, port == nil ? request.url : nil, format, &options.raw)
+    time = .now
     guard opened >= 0, let context = unsafe context else {
       throw DeviceAdvice.error(operation, interruption.cause ?? opened, format: request.format)
     }
@@ -279,7 +250,7 @@ package struct InputRequest: Sendable {
       unsafe close(context)
       var patient = request
       patient.isCopied = false
-      return try unsafe open(patient, name, interruption, port)
+      return try unsafe open(patient, name, interruption, port, &time)
     }
     return unsafe context
   }

@@ -22,12 +22,12 @@ import Testing
   func `dates come to a clock that was set by small steps, and stay there`(
     segment: (length: Int64, step: Int64), set: Int64
   ) {
-    var slew = DateSlew()
+    var slew = ClockSlew(tolerance: 50)
     var given: [Int64] = [0]
     for number in 0..<400 {
       // Packets come 0 to 30 ms late.
       for packet in 0..<25 { slew.note(ahead: (number < 20 ? 0 : set) + Int64(packet * 7 % 31)) }
-      given.append(slew.next(length: segment.length))
+      given.append(slew.step(after: segment.length))
     }
     #expect(given.prefix(21).allSatisfy { $0 == 0 })
     #expect(zip(given, given.dropFirst()).allSatisfy { abs($1 - $0) <= segment.step })
@@ -36,19 +36,29 @@ import Testing
   }
 
   @Test func `dates stay with the wall clock for two hours of a camera whose clock is 0,3 percent wrong`() {
-    var slew = DateSlew()
+    var slew = ClockSlew(tolerance: 50)
     var worst: Int64 = 0
     for second in stride(from: Int64(0), to: 7_200, by: 5) {
       // What the camera calls 5 s takes 5.015.
       slew.note(ahead: second * 3)
-      worst = max(worst, abs(second * 3 - slew.next(length: 5_000)))
+      worst = max(worst, abs(second * 3 - slew.step(after: 5_000)))
     }
     #expect(worst <= 80)
   }
 
+  @Test func `what is far away is reached in one step where that was asked for`() {
+    var slew = ClockSlew(tolerance: 15)
+    slew.note(ahead: -881)
+    #expect(slew.step(after: 5_000, orAtOnceBeyond: 200) == -881)
+    slew.note(ahead: -900)
+    #expect(slew.step(after: 5_000, orAtOnceBeyond: 200) == -900 && slew.latest == -900)
+    slew.note(ahead: -1_000)
+    #expect(slew.step(after: 5_000, orAtOnceBeyond: 200) == -940)
+  }
+
   @Test func `where no packet came the date stays as it was`() {
-    var slew = DateSlew()
+    var slew = ClockSlew(tolerance: 50)
     slew.note(ahead: 500)
-    #expect(slew.next(length: 5_000) == 40 && slew.next(length: 5_000) == 40)
+    #expect(slew.step(after: 5_000) == 40 && slew.step(after: 5_000) == 40)
   }
 }

@@ -22,7 +22,7 @@ extension Reader {
     times.run += runBase
     if times.run != startedRun { try start(times.run) }
     let timeBase = packet.timeBase
-    if isLive, index == 0, answer.track == 0 { noteClock(packet, times) }
+    if isLive, answer.track == 0, index == 0 || source.chain is SoundChain { noteClock(packet, times) }
     if shift != 0 { times = times.moved(by: RationalTime.ticks.convert(shift, to: timeBase)) }
     // As the source has it: the timeline lets no picture be decoded long before it is shown, but it is read by then.
     let ahead = packet.pts.flatMap { pts in packet.dts.map { pts - $0 } } ?? 0
@@ -62,6 +62,9 @@ extension Reader {
       session.setStart(of: run, time)
       if isLive, !isAlone, let first = session.start(of: run) {
         shift = (time.milliseconds - first.milliseconds) * 90
+        firstShift = shift
+        slew = ClockSlew(tolerance: 15)
+        lastStep = 0
       }
     }
     if let leap = timeline.leap {
@@ -89,23 +92,30 @@ extension Reader {
   /// The wall-clock time that the run's origin stands for.
   private func originTime() -> WallClockTime {
     guard isLive, let origin = timeline.origin else { return WallClockTime(milliseconds: WallClock.now()) }
-    return wallClock(ofSource: origin.time, origin.timeBase)
+    let waited = input?.waited(at: origin.timeBase.convert(origin.time, to: .microseconds)) ?? .zero
+    return wallClock(ofSource: origin.time, origin.timeBase, waited: waited)
   }
 
   /// Devices stamp with the wall clock, and times are without what it was set by.
-  private func wallClock(ofSource time: Int64, _ timeBase: RationalTime) -> WallClockTime {
+  private func wallClock(ofSource time: Int64, _ timeBase: RationalTime, waited: Duration = .zero) -> WallClockTime {
     session.wallClock(
-      ofSource: time + RationalTime.microseconds.convert(input?.wallClockShift ?? 0, to: timeBase), timeBase)
+      ofSource: time + RationalTime.microseconds.convert(input?.wallClockShift ?? 0, to: timeBase), timeBase,
+      waited: waited)
   }
 
-  /// Dates follow the wall clock, by the pace at which packets are decoded.
+  /// Dates follow the wall clock, by the pace at which packets are decoded. Sound of another input follows the picture.
   private func noteClock(_ packet: borrowing Packet, _ times: PlacedTimes) {
     guard let start = session.start(of: times.run), let source = packet.dts ?? packet.pts else { return }
     let delay = decodeDelay ?? times.pts - times.dts
     decodeDelay = delay
     let media = packet.timeBase.convert(times.dts + delay, to: .microseconds) / 1000
-    session.noteClock(
-      ahead: wallClock(ofSource: source, packet.timeBase).milliseconds - start.milliseconds - media, in: times.run)
+    let ahead = wallClock(ofSource: source, packet.timeBase).milliseconds - start.milliseconds - media
+    guard index > 0 else { return session.noteClock(ahead: ahead, in: times.run) }
+    slew.note(ahead: ahead - firstShift / 90 - session.clockAhead)
+    if media - lastStep >= 5_000 {
+      lastStep = media
+      shift = firstShift + slew.step(after: 5_000, orAtOnceBeyond: 200) * 90
+    }
   }
 
   /// What others have to do with the time that a track has come to. Sound that stays away is filled in and a picture is

@@ -34,7 +34,7 @@ final class Session: Sendable {
     /// Names of runs and the times of their origins, which all renditions share.
     var settled: [Int: (name: RunName, start: WallClockTime)] = [:]
     /// What the dates of a run's segments are ahead of media time, in milliseconds: to be, and as given to them.
-    var dates: [Int: (slew: DateSlew, given: [Int: Int64])] = [:]
+    var dates: [Int: (slew: ClockSlew, given: [Int: Int64])] = [:]
     /// Places of the runs' origins among the samples of other sources: by the clock, and by the media before them.
     var clockPlaces: [Int: Int64] = [:]
     var mediaPlaces: [Int: Int64] = [:]
@@ -118,16 +118,24 @@ final class Session: Sendable {
   /// Milliseconds by which the wall clock was ahead of a run's start and media time when a packet came.
   func noteClock(ahead: Int64, in run: Int) {
     state.withLock {
-      $0.dates[run, default: (DateSlew(), [:])].slew.note(ahead: ahead)
+      $0.dates[run, default: (ClockSlew(tolerance: 50), [:])].slew.note(ahead: ahead)
       $0.dates[run - 2] = nil
     }
+  }
+
+  /// Milliseconds by which the wall clock has come to be ahead of the media time of the newest run of a live source.
+  var clockAhead: Int64 {
+    state.withLock { state in state.dates.keys.max().flatMap { state.dates[$0]?.slew.latest } ?? 0 }
   }
 
   /// The date of a segment that begins at `ticks` of a run of a live source, the same for all renditions.
   func date(of sequence: Int, at ticks: Int64, in run: Int, from start: WallClockTime) -> WallClockTime {
     let ahead = state.withLock { state -> Int64 in
       guard let given = state.dates[run]?.given[sequence] else {
-        let next = state.dates[run]?.slew.next(length: configuration.segmentTicks / 90) ?? 0
+        // What had waited to be read at the run's beginning is known by then.
+        let next =
+          state.dates[run]?.slew.step(
+            after: configuration.segmentTicks / 90, orAtOnceBeyond: sequence == 0 ? 0 : nil) ?? 0
         state.dates[run]?.given[sequence] = next
         state.dates[run]?.given[sequence - 1000] = nil
         return next
@@ -140,8 +148,10 @@ final class Session: Sendable {
   // MARK: Sources with clocks of their own
 
   /// The wall-clock time that a live source's time stands for.
-  func wallClock(ofSource time: Int64, _ timeBase: RationalTime) -> WallClockTime {
-    let now = WallClock.now()
+  ///
+  /// - Parameter waited: how long ago it came, where its source does not tell the time.
+  func wallClock(ofSource time: Int64, _ timeBase: RationalTime, waited: Duration = .zero) -> WallClockTime {
+    let now = WallClock.now() - waited.microseconds / 1000
     let source = timeBase.convert(time, to: .microseconds) / 1000
     // Devices stamp with the wall clock.
     return WallClockTime(milliseconds: abs(source - now) < 60_000 ? source : now)

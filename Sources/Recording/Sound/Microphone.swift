@@ -128,6 +128,9 @@ final class Microphone: @unchecked Sendable, SoundSink {
     var waiting: [WaitingPacket] = []
     var packet = try media { () throws(AVError) in try Packet() }
     var hasBegun = false
+    // The picture's clock may be another.
+    var slew = ClockSlew(tolerance: 15)
+    var lastStep: Int64 = 0
     source.begin()
     var isReading = true
     // Sources that compute or pace themselves never notice the interruption.
@@ -155,10 +158,26 @@ final class Microphone: @unchecked Sendable, SoundSink {
         guard case .placed(let times) = answer.placement else { continue }
         if !hasBegun, isLive, let origin = timeline.origin {
           hasBegun = true
-          self.origin = session.clockPlace(of: session.wallClock(ofSource: origin.time, origin.timeBase))
+          let waited = input?.waited(at: origin.timeBase.convert(origin.time, to: .microseconds)) ?? .zero
+          self.origin = session.clockPlace(
+            of: session.wallClock(ofSource: origin.time, origin.timeBase, waited: waited))
         }
-        next.packet.pts = times.pts
-        next.packet.dts = times.dts
+        var moved: Int64 = 0
+        if isLive, let pts = next.packet.pts {
+          let timeBase = next.packet.timeBase
+          let shift = RationalTime.microseconds.convert(input?.wallClockShift ?? 0, to: timeBase)
+          let media = timeBase.convert(times.pts, to: .microseconds) / 1000
+          let place = session.clockPlace(of: session.wallClock(ofSource: pts + shift, timeBase)) - self.origin
+          slew.note(ahead: place * 1000 / StudioSound.rate - media - session.clockAhead)
+          if media - lastStep >= 5_000 {
+            lastStep = media
+            // Of what had waited to be read, more than anybody stretches.
+            _ = slew.step(after: 5_000, orAtOnceBeyond: 200)
+          }
+          moved = RationalTime.microseconds.convert(slew.correction * 1000, to: timeBase)
+        }
+        next.packet.pts = times.pts + moved
+        next.packet.dts = times.dts + moved
         next.packet.duration = times.duration
         try source.take(next.packet, into: self)
       }
