@@ -202,7 +202,8 @@ final class PictureEncoder: @unchecked Sendable {
 
   /// Nothing new came from a live source.
   private func showAgain() throws(RecordingError) {
-    guard last != nil, let interval = refill.interval else { return }
+    // Once the recording is to end the other tracks end where the picture did.
+    guard last != nil, !session.isStopping, let interval = refill.interval else { return }
     let waited = ContinuousClock.now - shownAt
     let now = lastTime + waited.ticks
     // A frame may be on its way.
