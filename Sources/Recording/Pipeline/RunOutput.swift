@@ -23,6 +23,8 @@ final class RunOutput {
   /// First presentation time of the run's leading track and of the open segment, in ticks.
   private var origin: Int64?
   private var segmentStart: Int64 = 0
+  /// Where the run's leading track is decoded first, in its time base.
+  private var originDecode: Int64 = 0
   /// Where what was muxed of each track ends in presentation, in the muxer's time base.
   private var ends: [Int64]
   /// Where the leading track's samples of the open segment begin, in its time base.
@@ -120,7 +122,7 @@ final class RunOutput {
     try media { () throws(AVError) in try muxer.releaseHeld() }
     if origin != nil {
       try flush()
-      try commit(until: self.end(of: lead))
+      try commit(until: place(decodedAt: muxer.end(of: lead) ?? segmentDecodeStart))
     }
   }
 
@@ -161,7 +163,8 @@ final class RunOutput {
       if isFirst {
         origin = sample.time
         segmentStart = sample.time
-        segmentDecodeStart = decodeTime(sample.element, lead)
+        originDecode = decodeTime(sample.element, lead)
+        segmentDecodeStart = originDecode
       }
       switch cutter.cut(at: sample.time, canStart: sample.element.canStart) {
       case .none:
@@ -177,11 +180,18 @@ final class RunOutput {
           if let next = interleaver.take(track: track) { try mux(next.element, track) }
         }
         try flush()
-        try commit(until: sample.time)
-        segmentStart = sample.time
+        let end = place(decodedAt: decodeStart)
+        try commit(until: end)
+        segmentStart = end
         segmentDecodeStart = decodeStart
       }
     }
+  }
+
+  /// Where a segment that ends, or begins, with what is decoded then does so in the run, in ticks: it lasts as long as its
+  /// samples, although pictures of open GOPs are decoded longer before they are shown than others.
+  private func place(decodedAt time: Int64) -> Int64 {
+    (origin ?? 0) + muxer.timeBase(of: lead).convert(time - originDecode, to: .ticks)
   }
 
   private func decodeTime(_ waiting: WaitingPacket, _ track: Int) -> Int64 {
@@ -266,7 +276,7 @@ final class RunOutput {
   }
 
   /// - Parameters:
-  ///   - end: presentation time in ticks at which the segment ends, so that durations add up whatever the rounding.
+  ///   - end: time of the run in ticks at which the segment ends, so that durations add up whatever the rounding.
   ///   - length: bytes of it that are whole; nil: all.
   private func commit(until end: Int64, length: Int64? = nil) throws(RecordingError) {
     guard writer.hasOpenSegment else { return }
