@@ -20,9 +20,8 @@ final class RunOutput {
   private var interleaver: Interleaver<WaitingPacket>
   private var cutter: SegmentCutter
   private var hasInitSection = false
-  /// First presentation time of the run's leading track and of the open segment, in ticks.
+  /// First presentation time of the run's leading track, in ticks.
   private var origin: Int64?
-  private var segmentStart: Int64 = 0
   /// Where the run's leading track is decoded first, in its time base.
   private var originDecode: Int64 = 0
   /// Where what was muxed of each track ends in presentation, in the muxer's time base.
@@ -31,7 +30,7 @@ final class RunOutput {
   private var segmentDecodeStart: Int64 = 0
   /// What is whole in the open segment.
   private var wholeLength: Int64 = 0
-  private var wholeTicks: Int64 = 0
+  private var wholeEnd: Int64 = 0
   /// Bytes of the segment committed last.
   private var lastLength: Int64 = 0
   private var isFinished = false
@@ -117,12 +116,11 @@ final class RunOutput {
     let end = formats.indices.map { self.end(of: $0) }.max() ?? 0
     if end - self.end(of: lead) > Self.rest, formats[lead].parameters.kind == .video {
       muxer.prolongHeld(lead, by: end - self.end(of: lead))
-      ends[lead] = end
     }
     try media { () throws(AVError) in try muxer.releaseHeld() }
     if origin != nil {
       try flush()
-      try commit(until: place(decodedAt: muxer.end(of: lead) ?? segmentDecodeStart))
+      try commit(until: wholeEnd)
     }
   }
 
@@ -133,7 +131,7 @@ final class RunOutput {
   func salvage(_ marker: MarkerName.Kind) {
     do throws(RecordingError) {
       if writer.hasOpenSegment, wholeLength > 0 {
-        try commit(until: segmentStart + wholeTicks, length: wholeLength)
+        try commit(until: wholeEnd, length: wholeLength)
       }
       try close(marker)
     } catch {
@@ -162,7 +160,6 @@ final class RunOutput {
       let isFirst = origin == nil
       if isFirst {
         origin = sample.time
-        segmentStart = sample.time
         originDecode = decodeTime(sample.element, lead)
         segmentDecodeStart = originDecode
       }
@@ -180,9 +177,7 @@ final class RunOutput {
           if let next = interleaver.take(track: track) { try mux(next.element, track) }
         }
         try flush()
-        let end = place(decodedAt: decodeStart)
-        try commit(until: end)
-        segmentStart = end
+        try commit(until: place(decodedAt: decodeStart))
         segmentDecodeStart = decodeStart
       }
     }
@@ -193,6 +188,8 @@ final class RunOutput {
   private func place(decodedAt time: Int64) -> Int64 {
     (origin ?? 0) + muxer.timeBase(of: lead).convert(time - originDecode, to: .ticks)
   }
+
+  private var segmentStart: Int64 { place(decodedAt: segmentDecodeStart) }
 
   private func decodeTime(_ waiting: WaitingPacket, _ track: Int) -> Int64 {
     waiting.packet.timeBase.convert(waiting.packet.dts ?? 0, to: muxer.timeBase(of: track))
@@ -236,8 +233,7 @@ final class RunOutput {
       try session.withRoom(for: expectedLength) { () throws(StorageError) in try writer.flush() }
     }
     wholeLength = writer.openLength
-    wholeTicks = muxer.timeBase(of: lead).convert(
-      (muxer.end(of: lead) ?? segmentDecodeStart) - segmentDecodeStart, to: .ticks)
+    wholeEnd = place(decodedAt: muxer.end(of: lead) ?? segmentDecodeStart)
   }
 
   private func deliver(_ sink: (RawSpan) throws(StorageError) -> Void) throws(RecordingError) {
