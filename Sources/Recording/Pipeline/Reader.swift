@@ -32,11 +32,9 @@ final class Reader: @unchecked Sendable {
   var consumed: Int64 = 0
   /// By how much the run's origin lies before this input's, in ticks: another input began earlier.
   var shift: Int64 = 0
-  /// What it was when the run began, and what of it is for a clock that is not the picture's; stepped at a media time in
-  /// milliseconds.
+  /// What it was when the run began, and what of it is for a clock that is not the picture's.
   var firstShift: Int64 = 0
   var slew = ClockSlew(tolerance: 15)
-  var lastStep: Int64 = 0
   var startedRun: Int?
   /// Presentation less decode time of the first packet of the run's first track.
   var decodeDelay: Int64?

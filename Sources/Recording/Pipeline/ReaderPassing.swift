@@ -64,7 +64,6 @@ extension Reader {
         shift = (time.milliseconds - first.milliseconds) * 90
         firstShift = shift
         slew = ClockSlew(tolerance: 15)
-        lastStep = 0
       }
     }
     if let leap = timeline.leap {
@@ -111,11 +110,7 @@ extension Reader {
     let media = packet.timeBase.convert(times.dts + delay, to: .microseconds) / 1000
     let ahead = wallClock(ofSource: source, packet.timeBase).milliseconds - start.milliseconds - media
     guard index > 0 else { return session.noteClock(ahead: ahead, in: times.run) }
-    slew.note(ahead: ahead - firstShift / 90 - session.clockAhead)
-    if media - lastStep >= 5_000 {
-      lastStep = media
-      shift = firstShift + slew.step(after: 5_000, orAtOnceBeyond: 200) * 90
-    }
+    shift = firstShift + slew.follow(ahead: ahead - firstShift / 90 - session.clockAhead, at: media) * 90
   }
 
   /// What others have to do with the time that a track has come to. Sound that stays away is filled in and a picture is

@@ -130,7 +130,6 @@ final class Microphone: @unchecked Sendable, SoundSink {
     var hasBegun = false
     // The picture's clock may be another.
     var slew = ClockSlew(tolerance: 15)
-    var lastStep: Int64 = 0
     source.begin()
     var isReading = true
     // Sources that compute or pace themselves never notice the interruption.
@@ -168,13 +167,8 @@ final class Microphone: @unchecked Sendable, SoundSink {
           let shift = RationalTime.microseconds.convert(input?.wallClockShift ?? 0, to: timeBase)
           let media = timeBase.convert(times.pts, to: .microseconds) / 1000
           let place = session.clockPlace(of: session.wallClock(ofSource: pts + shift, timeBase)) - self.origin
-          slew.note(ahead: place * 1000 / StudioSound.rate - media - session.clockAhead)
-          if media - lastStep >= 5_000 {
-            lastStep = media
-            // Of what had waited to be read, more than anybody stretches.
-            _ = slew.step(after: 5_000, orAtOnceBeyond: 200)
-          }
-          moved = RationalTime.microseconds.convert(slew.correction * 1000, to: timeBase)
+          let ahead = place * 1000 / StudioSound.rate - media - session.clockAhead
+          moved = RationalTime.microseconds.convert(slew.follow(ahead: ahead, at: media) * 1000, to: timeBase)
         }
         next.packet.pts = times.pts + moved
         next.packet.dts = times.dts + moved

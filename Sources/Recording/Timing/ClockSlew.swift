@@ -15,6 +15,8 @@ package struct ClockSlew: Equatable, Sendable {
   private var least: Int64?
   /// That of the time between the last two steps.
   private(set) var latest: Int64 = 0
+  /// Media time of the last step of `follow`, in milliseconds.
+  private var lastStep: Int64 = 0
 
   package init(tolerance: Int64) { self.tolerance = tolerance }
 
@@ -38,5 +40,18 @@ package struct ClockSlew: Equatable, Sendable {
     let step = isFar ? abs(away) : min(Self.most, elapsed / Self.part, abs(away))
     correction += away > 0 ? step : -step
     return correction
+  }
+
+  /// The correction of sound whose packets are noted as they come: a step every five seconds, and beyond 200 ms, which is
+  /// more than anybody stretches, all of it at once.
+  ///
+  /// - Parameters:
+  ///   - ahead: as for `note`.
+  ///   - media: of the packet, in milliseconds.
+  package mutating func follow(ahead: Int64, at media: Int64) -> Int64 {
+    note(ahead: ahead)
+    guard media - lastStep >= 5_000 else { return correction }
+    lastStep = media
+    return step(after: 5_000, orAtOnceBeyond: 200)
   }
 }
