@@ -108,7 +108,7 @@ package struct InputRequest: Sendable {
     self.interruption = interruption
     self.port = port
     readTimeout = request.readTimeout
-    formatName = unsafe String(cString: raw.pointee.iformat.pointee.name)
+    formatName = unsafe MediaInput.name(of: raw)
     isLive = unsafe LiveInput.isLive(raw, request)
     settles = formatName == "pulse"
     lendsPayloads = formatName.hasSuffix("v4l2")

@@ -102,7 +102,7 @@ extension MediaInput {
 
   private static func isMatroska(_ raw: Context) -> Bool { unsafe name(of: raw).hasPrefix("matroska") }
 
-  private static func name(of raw: Context) -> String { unsafe String(cString: raw.pointee.iformat.pointee.name) }
+  static func name(of raw: Context) -> String { unsafe String(cString: raw.pointee.iformat.pointee.name) }
 
   private static func codec(of stream: Stream) -> CodecID { unsafe CodecID(stream.pointee.codecpar.pointee.codec_id) }
 }

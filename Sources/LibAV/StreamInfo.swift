@@ -67,7 +67,7 @@ package struct StreamInfo: Sendable {
     averageFrameRate = unsafe RationalTime(stream.pointee.avg_frame_rate)
     baseFrameRate = unsafe RationalTime(stream.pointee.r_frame_rate)
     frameRate = kind == .video ? unsafe RationalTime(av_guess_frame_rate(context, stream, nil)) : RationalTime(0, 0)
-    tellsPadding = unsafe String(cString: context.pointee.iformat.pointee.name).hasPrefix("mov")
+    tellsPadding = unsafe MediaInput.name(of: context).hasPrefix("mov")
     sampleAspect = aspect.isKnown ? aspect : RationalTime(1, 1)
     startTime = unsafe optionalTime(stream.pointee.start_time)
     duration = unsafe optionalTime(stream.pointee.duration)
